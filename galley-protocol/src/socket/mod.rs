@@ -1,0 +1,107 @@
+//! The Agent API, schema version 1: the lines a client and Core exchange (seeds `000` and `002`).
+//!
+//! Every request is a type: its fields are the arguments, [`Command::NAME`] the word on the wire,
+//! [`Command::Output`] the result.
+//!
+//! ```
+//! use galley_protocol::socket::{Command, Request, SessionBriefGet};
+//! let line = Request::new(&SessionBriefGet { session_id: "sess_1".into() })?.to_line()?;
+//! assert_eq!(line, b"{\"command\":\"session.brief\",\"args\":{\"sessionId\":\"sess_1\"},\"schemaVersion\":1}\n");
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+mod approval;
+mod core;
+mod envelope;
+mod error_tag;
+mod meta;
+mod runtime;
+mod session;
+mod sessions;
+mod stream;
+
+pub use approval::{
+    Approval, ApprovalList, ApprovalMode, ApprovalModeResult, ApprovalModeSet, ApprovalRespond, ApprovalRespondResult, ApprovalState,
+    ApprovalStateFilter,
+};
+pub use core::{CoreCounters, CoreInfo, CoreInfoGet, CoreLimits, CorePaths, CoreShutdown, CoreShutdownResult};
+pub use envelope::{ErrorBody, Request, RequestLine, Response};
+pub use error_tag::ErrorTag;
+pub use meta::{CheckStatus, HealthCheck, HealthGet, HealthReport, LiveSummary, Ping, Pong, StatusGet, StatusSummary, Version, VersionGet};
+pub use runtime::{Backend, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeKind, RuntimeList};
+pub use session::{
+    AskState, AttachmentKind, Dispatch, IfBusy, LlmChoice, MessageAttachment, MessageBrief, MessageRole, MessageState, NewSession, Origin,
+    QueuePosition, SessionBrief, SessionBriefGet, SessionNew, SessionSend, SessionShow, SessionState, SessionStateGet, SessionStatus, SessionStop,
+    StopDispatch, StopResult, Submitted, Via, Visibility, Warning,
+};
+pub use sessions::{Archived, Ranking, SearchHit, SessionsList, SessionsSearch};
+pub use stream::{EndReason, SessionWait, SessionWatch, StreamCancel, StreamCancelled, StreamFrame, WaitFrame, WaitPhase, WaitStatus, WatchFrom};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// The schema version of this module; frozen, additions only.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The schema versions Core accepts.
+pub const ACCEPTED_SCHEMA_VERSIONS: &[u32] = &[SCHEMA_VERSION];
+
+/// What a command needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Answered from the database, with or without Core.
+    Read,
+    /// Needs a running Core.
+    Core,
+}
+
+/// A request with one reply: the arguments, tied to their name and their result.
+pub trait Command: Serialize + DeserializeOwned + Send + Sync {
+    /// The name on the wire: noun and verb with a dot.
+    const NAME: &'static str;
+    /// What it needs.
+    const ACCESS: Access;
+    /// The result of an `ok` response.
+    type Output: Serialize + DeserializeOwned + Send;
+}
+
+/// A request answered by a stream of frames.
+pub trait StreamCommand: Serialize + DeserializeOwned + Send + Sync {
+    /// The name on the wire.
+    const NAME: &'static str;
+    /// What it needs.
+    const ACCESS: Access;
+}
+
+/// Ties an argument type to its name, needs and result.
+macro_rules! command {
+    ($args:ty = $name:literal, $access:ident -> $output:ty) => {
+        impl $crate::socket::Command for $args {
+            const NAME: &'static str = $name;
+            const ACCESS: $crate::socket::Access = $crate::socket::Access::$access;
+            type Output = $output;
+        }
+    };
+}
+
+/// Ties an argument type to the name and needs of a stream.
+macro_rules! stream_command {
+    ($args:ty = $name:literal, $access:ident) => {
+        impl $crate::socket::StreamCommand for $args {
+            const NAME: &'static str = $name;
+            const ACCESS: $crate::socket::Access = $crate::socket::Access::$access;
+        }
+    };
+}
+
+/// Declares a wire object: camelCase, comparable, in the schema.
+macro_rules! wire {
+    ($($(#[$meta:meta])* pub struct $name:ident { $($body:tt)* })+) => {
+        $($(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub struct $name { $($body)* })+
+    };
+}
+
+pub(crate) use {command, stream_command, wire};
