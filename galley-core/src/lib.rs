@@ -1,1 +1,11 @@
+//! Galley Core: runs agents as supervised local processes and keeps all they say.
 
+#![allow(dead_code, unused_imports)]
+
+mod error;
+mod runner;
+mod store;
+mod time;
+
+pub use error::{Error, StartCause};
+pub use time::Timestamp;
