@@ -4,6 +4,7 @@
 
 mod error;
 mod runner;
+mod session;
 mod store;
 mod time;
 

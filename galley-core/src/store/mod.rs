@@ -1,6 +1,7 @@
 //! Where sessions live. Writes are data: the one write is [`SessionStore::commit`], atomic over
 //! all its [`Change`]s. Reads are in [`ReadStore`], so that a read-only file answers them too.
 
+mod brief;
 mod change;
 mod query;
 
