@@ -165,6 +165,7 @@ impl Engine {
             state.approvals.clear();
             (state.abort.take(), state.settings.slow_abort)
         });
+        self.heard = self.shared.state().heard;
         let reaction = self.shared.sleep(None, delay).and_then(|()| {
             let script = self.arguments.scenario.abort.clone().unwrap_or_default();
             self.play(&script)

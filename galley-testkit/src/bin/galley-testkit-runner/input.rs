@@ -76,11 +76,13 @@ fn take(shared: &Shared, line: &[u8]) {
         if let Some(kind) = kind {
             state.heard[kind] += 1;
         }
+        state.answering = true;
         state.silent
     });
     if !silent {
         answer(shared, command);
     }
+    shared.change(|state| state.answering = false);
 }
 
 fn answer(shared: &Shared, command: Command) {

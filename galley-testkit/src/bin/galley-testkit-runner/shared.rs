@@ -127,6 +127,8 @@ pub struct State {
     /// Whether commands are still answered.
     pub silent: bool,
     pub heard: Heard,
+    /// Whether the command heard last is still being answered.
+    pub answering: bool,
     /// Whether a message was taken: then it is too late for `load_history`.
     pub conversing: bool,
     pub auto: bool,
@@ -171,6 +173,7 @@ impl Shared {
             shutdown: false,
             silent: false,
             heard: Heard::default(),
+            answering: false,
             conversing: false,
             auto: false,
             allowed: Vec::new(),

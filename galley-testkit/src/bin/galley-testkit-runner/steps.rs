@@ -142,7 +142,7 @@ impl Engine {
     fn wait_for(&mut self, kind: &str) -> Result<(), Stop> {
         let Some(kind) = Command::KINDS.iter().position(|known| *known == kind) else { return Ok(()) };
         let taken = self.heard[kind];
-        self.shared.wait(self.run, None, |state| (state.heard[kind] > taken).then_some(()))?;
+        self.shared.wait(self.run, None, |state| (state.heard[kind] > taken && !state.answering).then_some(()))?;
         self.heard[kind] += 1;
         Ok(())
     }
