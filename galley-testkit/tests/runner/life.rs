@@ -78,8 +78,8 @@ fn the_end_of_stdin_ends_the_runner_whatever_it_does() {
 #[test]
 fn silence_answers_nothing() {
     let mut runner = Runner::ready(&[]);
-    runner.message("!silence");
-    assert_eq!(runner.event()["kind"], "turn_start");
+    runner.message("!silence quiet");
+    assert_eq!(text(&runner.until("turn_progress")), "quiet");
     for kind in ["abort", "shutdown", "detach_pet"] {
         runner.command(kind);
     }

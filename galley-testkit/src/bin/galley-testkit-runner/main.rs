@@ -1,7 +1,7 @@
 //! An IPC v0.1 runner that does what its script says, however wrong that is.
 //!
-//! Three threads at most: this one plays scripts, one reads stdin and answers what must be answered
-//! while a script plays, and none of them holds a lock while it waits.
+//! Two threads: this one plays scripts; the other reads stdin and answers what cannot wait for a
+//! script's end.
 
 #![forbid(unsafe_code)]
 

@@ -74,7 +74,7 @@ impl Output {
 
     /// Whether the other end is gone.
     pub fn broken(&self) -> bool {
-        self.lock().broken
+        self.lock().broken()
     }
 
     /// Closes standard output, here and for children started later.
@@ -99,6 +99,11 @@ impl Pipe {
     pub fn number(&mut self, number: u128) {
         // Writing to memory does not fail.
         let _ = write!(self.buffer, "{number}");
+    }
+
+    /// Whether the other end is gone.
+    pub fn broken(&self) -> bool {
+        self.broken
     }
 
     /// Writes what was added.

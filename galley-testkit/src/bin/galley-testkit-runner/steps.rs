@@ -11,7 +11,7 @@ use galley_testkit::Step;
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{env, process, thread};
+use std::{env, process};
 
 /// Unspaced `emit` looks for an abort this often, in events.
 const ABORT_CHECK: u64 = 256;
@@ -69,8 +69,11 @@ impl Engine {
             Step::Raw(line) => self.shared.output.line(line.as_bytes()),
             Step::Wait(time) => self.shared.sleep(self.run, *time)?,
             Step::WaitFor(kind) => self.wait_for(kind)?,
-            Step::Silence => {
+            Step::Silence(text) => {
                 self.shared.change(|state| state.silent = true);
+                if let Some(text) = text {
+                    self.say(text);
+                }
                 self.shared.wait(None, None, |_| None::<()>)?;
             }
             Step::Repeat { times, script } => {
@@ -169,6 +172,9 @@ impl Engine {
                 pipe = output.lock();
             } else if number % ABORT_CHECK == 0 {
                 self.shared.check(self.run).inspect_err(|_| pipe.flush())?;
+                if pipe.broken() {
+                    return Ok(());
+                }
             }
             let sent = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
             pipe.add(&prefix);
@@ -313,7 +319,7 @@ fn die(signal: i32) -> Result<(), Stop> {
     // Twice: Rust's own handler of SIGSEGV and SIGBUS takes the first and steps aside.
     for _ in 0..2 {
         kill_process(getpid(), named).map_err(io::Error::from)?;
-        thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
     Err(Stop::Failed(format!("signal {signal} does not end a process")))
 }
