@@ -56,6 +56,12 @@ fn steps_can_be_predicted_doubled_and_left_out() {
 fn a_runner_can_start_a_run_of_its_own() {
     let mut runner = Runner::start(&["--on-start", "ready; self_start; say hi; done"]);
     assert_eq!(kinds(&runner.until("run_complete")), ["ready", "turn_start", "turn_progress", "turn_end", "run_complete"]);
+    // A message that comes in between waits for the run that is open.
+    let events = runner.run("!done; wait_for user_message; self_start; say own; done");
+    assert_eq!(kinds(&events), ["turn_start", "turn_end", "run_complete"]);
+    runner.message("mine");
+    assert_eq!(text(&runner.until("run_complete")), "own");
+    assert_eq!(text(&runner.until("run_complete")), "echo: mine");
     let events = runner.run("!done; self_start; say again");
     assert_eq!(kinds(&events), ["turn_start", "turn_end", "run_complete"]);
     assert_eq!(kinds(&runner.until("run_complete")), ["turn_start", "turn_progress", "turn_end", "run_complete"]);

@@ -88,13 +88,21 @@ impl Engine {
 
     /// Plays a script that answers no message. It may open a run of its own.
     fn occasion(&mut self, script: &Script, context: &str) {
-        self.heard = self.shared.state().heard;
-        self.run = None;
+        let left_open = {
+            let state = self.shared.state();
+            self.heard = state.heard;
+            state.left_open
+        };
+        if !left_open {
+            self.run = None;
+        }
         let played = self.play(script);
         self.settle(played, context);
     }
 
     fn message(&mut self, run: u64, text: &str, heard: Heard) {
+        // Again, in case the script before opened a run of its own while this one waited.
+        self.shared.change(|state| state.open_run = Some(run));
         self.begin_run(run);
         self.heard = heard;
         let script = match text.strip_prefix('!') {
@@ -299,7 +307,7 @@ impl Engine {
     /// From here on the run takes no abort, and the next message is welcome.
     pub(crate) fn close_run(&mut self) {
         self.shared.change(|state| {
-            if state.open_run == self.run || self.run.is_none() {
+            if state.open_run == self.run {
                 state.open_run = None;
                 state.left_open = false;
             }
