@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports)]
 
 mod error;
+mod event_log;
 mod runner;
 mod session;
 mod store;
