@@ -2,7 +2,7 @@
 
 use crate::RawJson;
 use crate::open_enum::open_enum;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 open_enum! {
     /// How dangerous a tool call is (§4.3).
@@ -19,14 +19,32 @@ open_enum! {
     pub enum Category { Bridge = "bridge", Runtime = "runtime", Business = "business" }
 }
 
+impl Default for Category {
+    fn default() -> Self {
+        Self::Bridge
+    }
+}
+
 open_enum! {
     /// How bad an error is (§4.10).
     pub enum Severity { Error = "error", Warning = "warning", Info = "info" }
 }
 
+impl Default for Severity {
+    fn default() -> Self {
+        Self::Error
+    }
+}
+
 open_enum! {
     /// What kind of message a `system_message` is (§4.16).
     pub enum SystemVariant { SideQuestion = "side_question", System = "system" }
+}
+
+impl Default for SystemVariant {
+    fn default() -> Self {
+        Self::System
+    }
 }
 
 open_enum! {
@@ -95,7 +113,8 @@ pub struct Llm {
     /// Name for people.
     pub display_name: String,
     /// Whether the runner uses it now.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub is_current: bool,
 }
 
@@ -146,9 +165,16 @@ pub struct HistoryMessage {
     /// What was said.
     pub content: String,
     /// The step's tool calls, as the runner reported them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawJson>>"))]
     pub tool_calls: Vec<RawJson>,
     /// The step's tool results, as the runner reported them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawJson>>"))]
     pub tool_results: Vec<RawJson>,
+}
+
+/// For a field that has a default: null means the same as its absence (§2).
+pub(super) fn null_as_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
