@@ -15,36 +15,21 @@ open_enum! {
 }
 
 open_enum! {
-    /// Where an error belongs (§4.10). Business errors never fail a run.
-    pub enum Category { Bridge = "bridge", Runtime = "runtime", Business = "business" }
-}
-
-impl Default for Category {
-    fn default() -> Self {
-        Self::Bridge
-    }
+    /// Where an error belongs (§4.10). Business errors never fail a run. Bridge, when a runner does not say.
+    #[derive(Default)]
+    pub enum Category { #[default] Bridge = "bridge", Runtime = "runtime", Business = "business" }
 }
 
 open_enum! {
-    /// How bad an error is (§4.10).
-    pub enum Severity { Error = "error", Warning = "warning", Info = "info" }
-}
-
-impl Default for Severity {
-    fn default() -> Self {
-        Self::Error
-    }
+    /// How bad an error is (§4.10). Error, when a runner does not say.
+    #[derive(Default)]
+    pub enum Severity { #[default] Error = "error", Warning = "warning", Info = "info" }
 }
 
 open_enum! {
-    /// What kind of message a `system_message` is (§4.16).
-    pub enum SystemVariant { SideQuestion = "side_question", System = "system" }
-}
-
-impl Default for SystemVariant {
-    fn default() -> Self {
-        Self::System
-    }
+    /// What kind of message a `system_message` is (§4.16). System, when a runner does not say.
+    #[derive(Default)]
+    pub enum SystemVariant { SideQuestion = "side_question", #[default] System = "system" }
 }
 
 open_enum! {
