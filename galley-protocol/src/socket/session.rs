@@ -1,6 +1,6 @@
 //! `session.*`: one session.
 
-use super::{ApprovalMode, command, wire};
+use super::{ApprovalMode, wire};
 use crate::RawJson;
 use crate::ipc::ExitReason;
 use crate::open_enum::open_enum;
@@ -477,10 +477,3 @@ wire! {
         pub dispatch: StopDispatch,
     }
 }
-
-command!(SessionBriefGet = "session.brief", Read -> SessionBrief);
-command!(SessionShow = "session.show", Read -> Vec<MessageBrief>);
-command!(SessionStateGet = "session.state", Core -> SessionState);
-command!(SessionNew = "session.new", Core -> NewSession);
-command!(SessionSend = "session.send", Core -> Submitted);
-command!(SessionStop = "session.stop", Core -> StopResult);
