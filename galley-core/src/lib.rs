@@ -2,10 +2,13 @@
 
 #![allow(dead_code, unused_imports)]
 
+mod config;
 mod error;
+pub mod paths;
 mod runner;
 mod store;
 mod time;
 
+pub use config::{Config, ConfigFile, Runtime};
 pub use error::{Error, StartCause};
 pub use time::Timestamp;
