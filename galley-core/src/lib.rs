@@ -3,9 +3,15 @@
 #![allow(dead_code, unused_imports)]
 
 mod error;
+mod lock;
 mod runner;
 mod store;
 mod time;
 
 pub use error::{Error, StartCause};
+pub use lock::InstanceLock;
+pub use store::{
+    ApprovalQuery, ApprovalRow, Change, LogChunk, MessageQuery, MessageRow, Page, ReadStore, Rule, RuntimeFilter, SearchQuery, SessionCounts,
+    SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
+};
 pub use time::Timestamp;
