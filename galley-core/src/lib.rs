@@ -6,6 +6,7 @@ mod config;
 mod error;
 mod event_log;
 pub mod paths;
+mod lock;
 mod runner;
 mod session;
 mod store;
@@ -13,4 +14,9 @@ mod time;
 
 pub use config::{Config, ConfigFile, Runtime};
 pub use error::{Error, StartCause};
+pub use lock::InstanceLock;
+pub use store::{
+    ApprovalQuery, ApprovalRow, Change, LogChunk, MessageQuery, MessageRow, Page, ReadStore, Rule, RuntimeFilter, SearchQuery, SessionCounts,
+    SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
+};
 pub use time::Timestamp;

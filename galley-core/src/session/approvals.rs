@@ -90,7 +90,7 @@ impl SessionState {
         if matches!(self.gate, Gate::Open(_)) && self.approvals.is_empty() {
             self.set_status(now, SessionStatus::Running);
         }
-        out.reply(open.reply, Ok(Reply::Approved(Box::new(open.row.brief()))));
+        out.reply(open.reply, Ok(Reply::Approved(Box::new(open.row.clone().into_brief()))));
     }
 
     /// `always_*` becomes a rule, and every live runner in its scope hears of it.

@@ -325,7 +325,7 @@ impl SessionState {
         out: &mut Output,
     ) {
         let Some(to) = reply else { return };
-        let message = row.brief();
+        let message = row.clone().into_brief();
         let result = if creates {
             Reply::Created(Box::new(NewSession { session: self.brief(), message, dispatch, warning }))
         } else {
@@ -350,7 +350,7 @@ pub fn submitted_again(row: &MessageRow) -> Submitted {
         Some(MessageState::Pending) => Dispatch::PersistedOnly,
         _ => Dispatch::Dispatched,
     };
-    Submitted { message: Some(row.brief()), dispatch, queue: None, warning: None }
+    Submitted { message: Some(row.clone().into_brief()), dispatch, queue: None, warning: None }
 }
 
 pub(super) fn warning(cause: StartCause, message: &str) -> Warning {

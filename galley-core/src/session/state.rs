@@ -12,7 +12,7 @@ use super::event::{Admitted, Kind};
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
 use crate::error::Error;
 use crate::runner::Exit;
-use crate::store::{ApprovalRow, Change, LogChunk, MessageRow, SessionRow, SessionSnapshot};
+use crate::store::{ApprovalRow, Change, LogChunk, MessageRow, SessionCounts, SessionRow, SessionSnapshot};
 use crate::time::Timestamp;
 use bytes::Bytes;
 use galley_protocol::ipc::{Command, Event, ExitReason, Llm, UserMessage};
@@ -445,7 +445,8 @@ impl SessionState {
 
     /// The session's row as it stands in memory.
     pub fn brief(&self) -> SessionBrief {
-        self.row.brief(self.queued_count(), self.count(&MessageState::Pending), self.last_index)
+        let counts = SessionCounts { queued: self.queued_count(), pending: self.count(&MessageState::Pending), last_index: self.last_index };
+        self.row.clone().into_brief(counts)
     }
 
     fn report(&self) -> StateReport {
