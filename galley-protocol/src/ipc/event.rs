@@ -366,7 +366,7 @@ body! {
         #[serde(default, deserialize_with = "null_as_default")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
         candidates: Vec<String>,
-        /// The run stays open until the answer comes (not in the seed's agent, which ends its run).
+        /// The run stays open until the answer comes (otherwise asking ends the run).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         blocking: Option<bool>,
     }

@@ -1,4 +1,4 @@
-//! The Agent API, schema version 1: the lines a client and Core exchange (seeds `000` and `002`).
+//! The Agent API, schema version 1: the lines a client and Core exchange.
 //!
 //! Every request is a type: its fields are the arguments, [`Command::NAME`] the word on the wire,
 //! [`Command::Output`] the result. [`for_each_command!`](crate::for_each_command) is the one list of

@@ -159,7 +159,7 @@ wire! {
         pub runtime_kind: super::RuntimeKind,
         /// The runtime's name for people.
         pub runtime_label: String,
-        /// The same as `runtimeKind`, under the seed's older name.
+        /// The same as `runtimeKind`, under its older name.
         pub ga_runtime_kind: super::RuntimeKind,
         /// The runtime's name in the configuration.
         #[serde(default, skip_serializing_if = "Option::is_none")]
