@@ -5,8 +5,8 @@
 mod config;
 mod error;
 mod event_log;
-pub mod paths;
 mod lock;
+pub mod paths;
 mod runner;
 mod session;
 mod store;
