@@ -15,10 +15,11 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use galley_protocol::ipc::{Abort, Command, Event, LoadHistory, SetApprovalRules};
+use galley_protocol::socket::ApprovalMode;
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -45,7 +46,9 @@ const PARTIAL_PAGE: usize = 256 * 1024;
 #[async_trait]
 pub trait Host: Send + Sync {
     /// Starts a runner for a session.
-    async fn start_runner(&self, session_id: &str, runtime: &str, generation: u64, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error>;
+    async fn start_runner(&self, session_id: &str, runtime: &str, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error>;
+    /// The app's default approval mode: ask or auto.
+    fn default_mode(&self) -> ApprovalMode;
     /// Tells every live session that a rule of this scope was added.
     fn rules_changed(&self, scope: &str);
     /// Takes the session out of the registry unless somebody is about to speak to it; `true` when
@@ -127,10 +130,8 @@ type Starting = BoxFuture<'static, (u64, Result<Runner, Error>)>;
 /// The actor.
 pub struct Actor {
     state: SessionState,
-    runtime: String,
-    cwd: Option<String>,
     store: Arc<dyn SessionStore>,
-    host: Arc<dyn Host>,
+    host: Weak<dyn Host>,
     log: Arc<EventLog>,
     gauges: Arc<Gauges>,
     calls: mpsc::Receiver<Call>,
@@ -169,8 +170,6 @@ impl Actor {
         let handle = SessionHandle { id: state.id().to_owned(), log: log.clone(), gauges: gauges.clone(), calls: sender };
         let actor = Self {
             state,
-            runtime,
-            cwd,
             store,
             host,
             log,
@@ -193,6 +192,16 @@ impl Actor {
     pub async fn run(mut self) {
         while let Some(batch) = self.collect().await {
             self.step(batch).await;
+        }
+    }
+
+    /// Brings what an earlier Core left in the middle of something to its end, before anybody can
+    /// speak to the session.
+    pub async fn recover(&mut self) {
+        self.step(Batch { inputs: vec![Input::Recover], ..Batch::default() }).await;
+        if let Some(partial) = self.partial.take() {
+            let text = partial.await;
+            self.step(Batch { inputs: vec![Input::Partial { text }], ..Batch::default() }).await;
         }
     }
 
@@ -274,7 +283,7 @@ impl Actor {
                 }
                 () = tokio::time::sleep_until(far), if dormant => {
                     self.log.rest();
-                    if self.log.readers() == 0 && self.host.put_away(self.state.id()) {
+                    if self.log.readers() == 0 && self.host.upgrade().is_none_or(|host| host.put_away(self.state.id())) {
                         return None;
                     }
                 }
@@ -409,8 +418,18 @@ impl Actor {
     async fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::StartRunner { generation, llm_no } => {
-                let (host, id, runtime, cwd) = (self.host.clone(), self.state.id().to_owned(), self.runtime.clone(), self.cwd.clone());
-                self.starting = Some(async move { (generation, host.start_runner(&id, &runtime, generation, llm_no, cwd.as_deref()).await) }.boxed());
+                let host = self.host.clone();
+                let (id, runtime, cwd) = (self.state.id().to_owned(), self.state.runtime().to_owned(), self.state.cwd().map(ToOwned::to_owned));
+                self.starting = Some(
+                    async move {
+                        let result = match host.upgrade() {
+                            Some(host) => host.start_runner(&id, &runtime, llm_no, cwd.as_deref()).await,
+                            None => Err(Error::DbUnavailable("this Galley Core has ended".to_owned())),
+                        };
+                        (generation, result)
+                    }
+                    .boxed(),
+                );
             }
             Effect::Tell { generation, order } => self.tell(generation, order).await,
             Effect::KillRunner { generation } => {
@@ -437,7 +456,9 @@ impl Actor {
             Effect::RunnerUp { generation } => self.log.runner_up(generation),
             Effect::RunnerDown { generation, reason } => self.log.runner_down(generation, reason),
             Effect::RulesChanged { scope } => {
-                self.host.rules_changed(&scope);
+                if let Some(host) = self.host.upgrade() {
+                    host.rules_changed(&scope);
+                }
             }
         }
     }

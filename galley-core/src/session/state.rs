@@ -404,6 +404,16 @@ impl SessionState {
         &self.row.id
     }
 
+    /// Name of the runtime that serves it.
+    pub fn runtime(&self) -> &str {
+        &self.row.runtime_id
+    }
+
+    /// The working directory it was created with.
+    pub fn cwd(&self) -> Option<&str> {
+        self.row.cwd.as_deref()
+    }
+
     /// Index of the last event.
     pub fn last_index(&self) -> u64 {
         self.last_index
