@@ -6,6 +6,7 @@ mod descriptors;
 mod guard;
 mod kill;
 mod marker;
+mod shell;
 mod spawn;
 mod table;
 
