@@ -322,6 +322,11 @@ impl Inner {
         }
     }
 
+    /// The runtime everything of this Core runs on.
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
     /// Where Core's files are.
     pub(crate) fn database(&self) -> &Path {
         &self.database
@@ -339,9 +344,12 @@ impl Inner {
     }
 
     /// Resolves once this Core has stopped.
-    pub(crate) async fn stopped(&self) {
+    pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut stop = self.stop.subscribe();
-        let _ = stop.wait_for(|stop| *stop == Stop::Stopped).await;
+        async move {
+            // An error means it is gone already.
+            let _ = stop.wait_for(|stop| *stop == Stop::Stopped).await;
+        }
     }
 
     async fn shut_down(&self) {
@@ -367,19 +375,13 @@ impl Inner {
     }
 
     /// Starts a runner of a runtime, for a session or for a check.
-    pub(crate) async fn start_runtime(
-        &self,
-        runtime: &Runtime,
-        session_id: &str,
-        llm_no: Option<u32>,
-        cwd: Option<&str>,
-    ) -> Result<Runner, Error> {
+    pub(crate) async fn start_runtime(&self, runtime: &Runtime, session_id: &str, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error> {
         if let Some(problem) = runtime.problem() {
             return Err(Error::runner(StartCause::RuntimeInvalid, problem));
         }
         self.end_predecessors().await;
         let backend: Box<dyn Backend> = match &runtime.backend {
-            BackendKind::Shell => Box::new(ShellBackend::new(paths::data_dir_of(&self.database))),
+            BackendKind::Shell => Box::new(ShellBackend::new(self.manager.processes().clone(), paths::data_dir_of(&self.database))),
             BackendKind::Process => {
                 self.make_room();
                 Box::new(ProcessBackend::new(&self.manager, runtime.command.clone(), runtime.ga_path.clone()))

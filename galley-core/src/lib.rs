@@ -3,15 +3,18 @@
 #![allow(dead_code, unused_imports)]
 
 mod config;
+mod core;
 mod error;
 mod event_log;
 mod lock;
 pub mod paths;
 mod runner;
+mod server;
 mod session;
 mod store;
 mod time;
 
+pub use self::core::{Core, CoreBuilder};
 pub use config::{Config, ConfigFile, Runtime};
 pub use error::{Error, StartCause};
 pub use lock::InstanceLock;

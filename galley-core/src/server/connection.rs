@@ -11,8 +11,8 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use galley_protocol::RawJson;
 use galley_protocol::framing::{Line, LineDecoder, MAX_LINE};
 use galley_protocol::socket::{ACCEPTED_SCHEMA_VERSIONS, Command, ErrorTag, RequestLine, Response, StreamCancel, StreamCancelled};
-use serde_json::value::RawValue;
 use serde_json::json;
+use serde_json::value::RawValue;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,7 +106,7 @@ struct Connection<L> {
 /// Serves a connection until its peer leaves, it idles, or Core goes.
 pub async fn serve<L: Link>(link: L, core: Arc<Inner>) {
     let _open = core.counters.connection();
-    let mut shutdown = core.stopped();
+    let stopped = core.stopped();
     let mut connection = Connection {
         link,
         core,
@@ -122,7 +122,7 @@ pub async fn serve<L: Link>(link: L, core: Arc<Inner>) {
     tokio::select! {
         _ = connection.run() => {}
         // Everything that was in hand has been told; what is left is only waiting.
-        _ = shutdown.wait_for(|stopped| *stopped) => {}
+        () = stopped => {}
     }
 }
 
@@ -212,9 +212,15 @@ impl<L: Link> Connection<L> {
 
     async fn settle(&mut self, id: Option<String>, answer: Answer) -> Option<()> {
         let response = match answer {
-            Answer::Once(Ok(success)) => {
-                Response { ok: true, request_id: id, result: Some(success.result), next_cursor: success.next_cursor, error: None, message: None, detail: None }
-            }
+            Answer::Once(Ok(success)) => Response {
+                ok: true,
+                request_id: id,
+                result: Some(success.result),
+                next_cursor: success.next_cursor,
+                error: None,
+                message: None,
+                detail: None,
+            },
             Answer::Once(Err(error)) => failure(id, error.tag(), error.to_string(), error.detail()),
             Answer::Unknown(command) => failure(id, ErrorTag::UnknownCommand, format!("there is no command {command:?}"), None),
             Answer::Stream(stream) => {
@@ -297,8 +303,7 @@ impl<L> Drop for Connection<L> {
 
 /// Takes a request line apart; what is wrong with it is a response already.
 fn parse(line: &[u8]) -> Result<Call, Response> {
-    let text = std::str::from_utf8(line)
-        .map_err(|error| failure(None, ErrorTag::InvalidArgs, format!("the request is not UTF-8: {error}"), None))?;
+    let text = std::str::from_utf8(line).map_err(|error| failure(None, ErrorTag::InvalidArgs, format!("the request is not UTF-8: {error}"), None))?;
     let request: RequestLine<'_> = serde_json::from_str(text).map_err(|error| {
         let expected = r#"{"command","args","schemaVersion"?,"requestId"?}"#;
         failure(None, ErrorTag::InvalidArgs, format!("the request is not one JSON object of the form {expected}: {error}"), None)

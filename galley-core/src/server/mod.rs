@@ -2,6 +2,7 @@
 //! connection loop that speaks JSON lines.
 
 mod connection;
+mod dispatch;
 mod link;
 mod socket;
 mod watch;

@@ -19,8 +19,8 @@ use galley_protocol::socket::ApprovalMode;
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -157,13 +157,7 @@ struct Batch {
 
 impl Actor {
     /// The actor of `state` and the door to it. The caller runs [`run`](Self::run) as a task.
-    pub fn new(
-        state: SessionState,
-        runtime: String,
-        cwd: Option<String>,
-        store: Arc<dyn SessionStore>,
-        host: Arc<dyn Host>,
-    ) -> (Self, SessionHandle) {
+    pub fn new(state: SessionState, store: Arc<dyn SessionStore>, host: Weak<dyn Host>) -> (Self, SessionHandle) {
         let (sender, calls) = mpsc::channel(MAILBOX);
         let log = Arc::new(EventLog::new(state.id().to_owned(), state.last_index(), state.last_run().1));
         let gauges = Arc::new(Gauges::default());
@@ -466,8 +460,8 @@ impl Actor {
     async fn tell(&mut self, generation: u64, order: Order) {
         let (command, purpose) = match order {
             Order::Command { command, purpose } => (Ok(Some(command)), purpose),
-            Order::Rules { scope } => (self.rules(&scope).await.map(Some), Purpose::None),
-            Order::History { exclude } => (self.history(exclude.as_deref()).await, Purpose::History),
+            Order::Rules { scope } => (rules(self.store.clone(), &scope).await.map(Some), Purpose::None),
+            Order::History { exclude } => (history(self.store.clone(), self.state.id(), exclude.as_deref()).await, Purpose::History),
         };
         let command = match command {
             Ok(Some(command)) => command,
@@ -501,19 +495,6 @@ impl Actor {
         self.deliveries.push(async move { Input::Delivered { generation, purpose, outcome } }.boxed());
     }
 
-    async fn rules(&self, scope: &str) -> Result<Command, Error> {
-        let tools = |rules: Vec<crate::store::Rule>| rules.into_iter().map(|rule| rule.tool).collect();
-        Ok(Command::SetApprovalRules(SetApprovalRules {
-            always_allow_global: tools(self.store.rules("global").await?),
-            always_allow_project: tools(self.store.rules(scope).await?),
-        }))
-    }
-
-    async fn history(&self, exclude: Option<&str>) -> Result<Option<Command>, Error> {
-        let messages = self.store.history(self.state.id(), exclude).await?;
-        Ok((!messages.is_empty()).then_some(Command::LoadHistory(LoadHistory { messages })))
-    }
-
     fn update_gauges(&self, now: Timestamp) {
         let busy = self.state.is_busy();
         self.gauges.alive.store(self.state.is_runner_alive(), Ordering::Relaxed);
@@ -524,6 +505,19 @@ impl Actor {
             self.gauges.used_at.store(now.as_millis(), Ordering::Relaxed);
         }
     }
+}
+
+async fn rules(store: Arc<dyn SessionStore>, scope: &str) -> Result<Command, Error> {
+    let tools = |rules: Vec<crate::store::Rule>| rules.into_iter().map(|rule| rule.tool).collect();
+    Ok(Command::SetApprovalRules(SetApprovalRules {
+        always_allow_global: tools(store.rules("global").await?),
+        always_allow_project: tools(store.rules(scope).await?),
+    }))
+}
+
+async fn history(store: Arc<dyn SessionStore>, session_id: &str, exclude: Option<&str>) -> Result<Option<Command>, Error> {
+    let messages = store.history(session_id, exclude).await?;
+    Ok((!messages.is_empty()).then_some(Command::LoadHistory(LoadHistory { messages })))
 }
 
 /// Waits for a future that may not be there.

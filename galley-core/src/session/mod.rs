@@ -11,9 +11,9 @@ mod sending;
 mod state;
 
 pub use actor::{Actor, Gauges, Host, SessionHandle};
-pub use event::{Admitted, admit};
-pub use output::{Effect, Order, Output, Reply, ReplyTo, Timer};
 pub use approvals::{already_answered, approval_id};
+pub use event::{Admitted, admit};
+pub use output::{Effect, Order, Output, Reply, ReplyTo, Timer, describe_exit};
 pub use registry::{Sessions, not_found};
 pub use sending::submitted_again;
 pub use state::{Input, Limits, NewMessage, SessionState, new_message_id};

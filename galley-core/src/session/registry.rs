@@ -118,7 +118,8 @@ impl Sessions {
     pub fn put_away(&self, id: &str) -> bool {
         let mut live = self.lock();
         // The registry's own door is one.
-        let unused = live.sessions.get(id).is_none_or(|session| Arc::strong_count(session) == 1 && !session.has_calls() && session.log.readers() == 0);
+        let unused =
+            live.sessions.get(id).is_none_or(|session| Arc::strong_count(session) == 1 && !session.has_calls() && session.log.readers() == 0);
         if unused {
             live.sessions.remove(id);
             live.put_away += 1;

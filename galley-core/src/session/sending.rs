@@ -20,7 +20,9 @@ impl SessionState {
             return self.side_question(&message.content, to, out);
         }
         if let Some(known) = self.known_request(message.client_request_id.as_deref()) {
-            return out.reply(Some(to), Ok(Reply::Submitted(Box::new(submitted_again(&known)))));
+            let dispatch = submitted_again(known.state.as_ref());
+            let submitted = Submitted { message: Some(known.into_brief()), dispatch, queue: None, warning: None };
+            return out.reply(Some(to), Ok(Reply::Submitted(Box::new(submitted))));
         }
         let answers = self.row.ask.is_some() && !self.waiting.iter().any(|waiting| waiting.answers);
         if message.if_busy == IfBusy::Reject && self.is_busy() && !answers {
@@ -343,14 +345,13 @@ impl SessionState {
     }
 }
 
-/// The answer to a request that was made before.
-pub fn submitted_again(row: &MessageRow) -> Submitted {
-    let dispatch = match row.state {
+/// What a sender is told whose request was made before.
+pub fn submitted_again(state: Option<&MessageState>) -> Dispatch {
+    match state {
         Some(MessageState::Queued) => Dispatch::Queued,
         Some(MessageState::Pending) => Dispatch::PersistedOnly,
         _ => Dispatch::Dispatched,
-    };
-    Submitted { message: Some(row.clone().into_brief()), dispatch, queue: None, warning: None }
+    }
 }
 
 pub(super) fn warning(cause: StartCause, message: &str) -> Warning {
