@@ -3,7 +3,7 @@
 #![allow(dead_code, unused_imports)]
 
 mod error;
-mod runner;
+pub mod runner;
 mod store;
 mod time;
 

@@ -5,8 +5,13 @@ mod descriptors;
 #[cfg(unix)]
 mod guard;
 mod kill;
+mod manager;
 mod marker;
+mod pipes;
+mod process;
 mod spawn;
 mod table;
 
 pub use backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec, Undelivered};
+pub use manager::RunnerManager;
+pub use process::ProcessBackend;
