@@ -384,7 +384,7 @@ impl Inner {
             BackendKind::Shell => Box::new(ShellBackend::new(self.manager.processes().clone(), paths::data_dir_of(&self.database))),
             BackendKind::Process => {
                 self.make_room();
-                Box::new(ProcessBackend::new(&self.manager, runtime.command.clone(), runtime.ga_path.clone()))
+                Box::new(ProcessBackend::new(&self.manager, runtime.command.clone(), runtime.ga_path.clone(), Vec::new())?)
             }
             other => return Err(Error::runner(StartCause::RuntimeInvalid, format!("runtime {} has the unknown backend {other}", runtime.name))),
         };

@@ -8,7 +8,7 @@ mod error;
 mod event_log;
 mod lock;
 pub mod paths;
-mod runner;
+pub mod runner;
 mod server;
 mod session;
 mod store;

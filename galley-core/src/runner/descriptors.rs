@@ -133,7 +133,8 @@ impl Block {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::cell::RefCell;

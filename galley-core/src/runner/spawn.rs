@@ -342,7 +342,8 @@ mod platform {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use galley_testkit::{process_gone, wait_until};

@@ -105,7 +105,8 @@ struct Connection<L> {
 
 /// Serves a connection until its peer leaves, it idles, or Core goes.
 pub async fn serve<L: Link>(link: L, core: Arc<Inner>) {
-    let _open = core.counters.connection();
+    let shared = core.clone();
+    let _open = shared.counters.connection();
     let stopped = core.stopped();
     let mut connection = Connection {
         link,
