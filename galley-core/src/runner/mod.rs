@@ -1,5 +1,13 @@
 //! Agents as runners: how they are started, spoken to, and ended.
 
 mod backend;
+mod descriptors;
+#[cfg(unix)]
+mod guard;
+mod kill;
+mod marker;
+mod shell;
+mod spawn;
+mod table;
 
 pub use backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec, Undelivered};
