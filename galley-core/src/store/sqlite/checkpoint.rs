@@ -5,40 +5,56 @@ use super::{file, refused};
 use crate::error::Error;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Beyond this many pages (32 MiB) the log is started over, for which writers wait a moment; a busy
-/// writer would otherwise keep it growing for ever.
-const MAX_WAL_PAGES: i64 = 8192;
+/// What to do. SQLite refuses a second checkpoint while one runs, so one thread does both.
+enum Task {
+    /// Fold in what can be folded without keeping anybody waiting.
+    Fold,
+    /// Fold in everything, so that the log starts over; then tell. Nobody may write meanwhile.
+    Restart(SyncSender<()>),
+}
 
 #[derive(Debug)]
 pub(super) struct Checkpoints {
     /// `None` only while dropping.
-    asked: Option<SyncSender<()>>,
+    tasks: Option<SyncSender<Task>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Checkpoints {
     pub(super) fn start(path: &Path) -> Result<Self, Error> {
         let connection = file::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let (asked, queue) = sync_channel(1);
+        let (tasks, queue) = sync_channel(1);
         let thread = thread::Builder::new()
             .name("galley-db-fold".to_owned())
             .spawn(move || serve(&connection, &queue))
             .map_err(|error| refused(format!("cannot start the checkpoint thread: {error}")))?;
-        Ok(Self { asked: Some(asked), thread: Some(thread) })
+        Ok(Self { tasks: Some(tasks), thread: Some(thread) })
     }
 
-    /// Asks for a checkpoint; one that is waiting already will do. False when nobody is there.
-    pub(super) fn ask(&self) -> bool {
-        self.asked.as_ref().is_some_and(|asked| !matches!(asked.try_send(()), Err(TrySendError::Disconnected(()))))
+    /// Asks for a checkpoint in the background; one that is waiting already will do.
+    pub(super) fn fold(&self) {
+        if let Some(tasks) = &self.tasks {
+            let _ = tasks.try_send(Task::Fold);
+        }
+    }
+
+    /// Waits until the log can start over. For the writer's thread only.
+    pub(super) fn restart(&self) {
+        let (done, wait) = sync_channel(1);
+        if let Some(tasks) = &self.tasks
+            && tasks.send(Task::Restart(done)).is_ok()
+        {
+            let _ = wait.recv();
+        }
     }
 }
 
 impl Drop for Checkpoints {
     fn drop(&mut self) {
-        self.asked = None;
+        self.tasks = None;
         if let Some(thread) = self.thread.take() {
             // A panic has been reported by the panic hook.
             let _ = thread.join();
@@ -46,17 +62,21 @@ impl Drop for Checkpoints {
     }
 }
 
-fn serve(connection: &Connection, queue: &Receiver<()>) {
-    while queue.recv().is_ok() {
-        let outcome = fold(connection, "PRAGMA wal_checkpoint(PASSIVE)")
-            .and_then(|pages| if pages > MAX_WAL_PAGES { fold(connection, "PRAGMA wal_checkpoint(RESTART)") } else { Ok(pages) });
-        if let Err(error) = outcome {
-            tracing::warn!(%error, "the database's write-ahead log could not be folded in; trying again later");
+fn serve(connection: &Connection, queue: &Receiver<Task>) {
+    while let Ok(task) = queue.recv() {
+        match task {
+            Task::Fold => checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)"),
+            Task::Restart(done) => {
+                checkpoint(connection, "PRAGMA wal_checkpoint(RESTART)");
+                let _ = done.send(());
+            }
         }
     }
 }
 
-/// The number of pages in the log afterwards.
-fn fold(connection: &Connection, checkpoint: &str) -> rusqlite::Result<i64> {
-    connection.query_row(checkpoint, [], |row| row.get(1))
+/// One that fails or is kept from finishing loses nothing; the next one goes on.
+fn checkpoint(connection: &Connection, pragma: &str) {
+    if let Err(error) = connection.query_row(pragma, [], |_| Ok(())) {
+        tracing::warn!(%error, "the write-ahead log could not be folded into the database; trying again later");
+    }
 }

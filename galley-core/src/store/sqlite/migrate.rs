@@ -66,3 +66,66 @@ fn backups(path: &Path) -> Vec<PathBuf> {
     found.sort();
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::file;
+    use super::*;
+
+    /// A database of version 1 with a row in it.
+    fn version_one(folder: &Path) -> (PathBuf, Connection) {
+        let path = folder.join("workbench.db");
+        let connection = file::open_writer(&path).unwrap();
+        connection.execute("INSERT INTO setting VALUES ('a', '1')", []).unwrap();
+        (path, connection)
+    }
+
+    fn version(connection: &Connection) -> i64 {
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn every_migration_file_is_listed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/store/migrations");
+        assert_eq!(fs::read_dir(folder).unwrap().count() as i64, latest());
+    }
+
+    #[test]
+    fn a_migration_that_fails_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut connection) = version_one(folder.path());
+        let failing = [MIGRATIONS[0].clone(), M::up("DELETE FROM setting; CREATE TABLE extra (x); INSERT INTO nowhere VALUES (1);")];
+        let refusal = apply(&mut connection, &path, &failing).unwrap_err();
+        assert!(matches!(&refusal, Error::DbUnavailable(message) if message.contains("stays as it was")), "{refusal:?}");
+        assert_eq!(version(&connection), 1);
+        assert_eq!(connection.query_row("SELECT count(*) FROM setting", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+        let good = [MIGRATIONS[0].clone(), M::up("CREATE TABLE extra (x)")];
+        apply(&mut connection, &path, &good).unwrap();
+        assert_eq!(version(&connection), 2);
+    }
+
+    #[test]
+    fn the_last_three_backups_are_kept_whole_and_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, connection) = version_one(folder.path());
+        fs::write(folder.path().join("other.db.backup-1"), "not ours").unwrap();
+        let mut made = Vec::new();
+        for n in 0..5 {
+            connection.execute("INSERT INTO setting VALUES (?1, '1')", [format!("row {n}")]).unwrap();
+            let copy = loop {
+                // Two in one millisecond would share a name; the second is refused.
+                if let Ok(copy) = back_up(&connection, &path, 1) {
+                    break copy;
+                }
+            };
+            made.push(copy);
+        }
+        assert_eq!(backups(&path), made[2..]);
+        assert!(folder.path().join("other.db.backup-1").exists());
+        let copy = Connection::open(&made[4]).unwrap();
+        assert_eq!(copy.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)).unwrap(), "ok");
+        assert_eq!(copy.query_row("SELECT count(*) FROM setting", [], |row| row.get::<_, i64>(0)).unwrap(), 6);
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&made[4]).unwrap().permissions()) & 0o777, 0o600);
+    }
+}

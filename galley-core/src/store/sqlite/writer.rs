@@ -19,8 +19,11 @@ const MAX_GROUP: usize = 256;
 const MAX_GROUP_BYTES: usize = 4 << 20;
 /// What one commit adds to the WAL besides its bytes: the pages it touches.
 const PAGES_PER_COMMIT: usize = 4 * 4096;
-/// The WAL is folded into the file whenever about this much has been added to it.
+/// The WAL is folded into the file, in the background, whenever about this much has been added.
 const CHECKPOINT_EVERY: usize = 4 << 20;
+/// The WAL is started over when about this much has been added; commits wait for it. Writes that
+/// never pause would otherwise make it grow for ever.
+const RESTART_EVERY: usize = 48 << 20;
 
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -39,7 +42,7 @@ impl Writer {
     pub(super) fn start(connection: Connection, path: &Path) -> Result<Self, Error> {
         let checkpoints = Checkpoints::start(path)?;
         let (requests, queue) = mpsc::channel(QUEUE);
-        let group = GroupCommit { connection, path: path.into(), synchronous: None, checkpoints, since_checkpoint: 0 };
+        let group = GroupCommit { connection, path: path.into(), synchronous: None, checkpoints, since_checkpoint: 0, since_restart: 0 };
         let thread = thread::Builder::new()
             .name("galley-db-write".to_owned())
             .spawn(move || group.serve(queue))
@@ -73,6 +76,7 @@ struct GroupCommit {
     synchronous: Option<Synchronous>,
     checkpoints: Checkpoints,
     since_checkpoint: usize,
+    since_restart: usize,
 }
 
 /// How far a commit goes before it is answered.
@@ -95,10 +99,20 @@ impl GroupCommit {
                 group.push(next);
             }
             self.commit(group);
-            self.since_checkpoint += bytes + PAGES_PER_COMMIT;
-            if self.since_checkpoint >= CHECKPOINT_EVERY && self.checkpoints.ask() {
-                self.since_checkpoint = 0;
-            }
+            self.bound_wal(bytes + PAGES_PER_COMMIT);
+        }
+    }
+
+    fn bound_wal(&mut self, added: usize) {
+        self.since_checkpoint += added;
+        self.since_restart += added;
+        if self.since_restart >= RESTART_EVERY {
+            // What is left to fold in is little: the background has done most of it.
+            self.checkpoints.restart();
+            (self.since_checkpoint, self.since_restart) = (0, 0);
+        } else if self.since_checkpoint >= CHECKPOINT_EVERY {
+            self.checkpoints.fold();
+            self.since_checkpoint = 0;
         }
     }
 

@@ -23,7 +23,8 @@ const BODY: &str = "ifnull(m.final_answer, m.content)";
 /// Hits, best or newest first.
 pub(in super::super) fn hits(db: &Connection, query: &SearchQuery) -> Result<Vec<SearchHit>> {
     let length = query.query.chars().count();
-    if length < INDEXED_CHARS - 1 || query.limit == 0 {
+    // SQLite's patterns end at a NUL, so nothing can be looked for beyond one.
+    if length < INDEXED_CHARS - 1 || query.query.contains('\0') || query.limit == 0 {
         return Ok(Vec::new());
     }
     let deadline = Instant::now() + DEADLINE;
