@@ -2,12 +2,19 @@
 
 mod approvals;
 mod event;
+mod input;
 mod output;
+mod phase;
 mod run;
 mod runner_life;
 mod sending;
 mod state;
+mod stopping;
+
+#[cfg(test)]
+mod tests;
 
 pub use event::{Admitted, admit};
+pub use input::{Input, Limits, NewMessage};
 pub use output::{Effect, Order, Output, Reply, ReplyTo, Timer};
-pub use state::{Input, Limits, NewMessage, SessionState};
+pub use state::SessionState;
