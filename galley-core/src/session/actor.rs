@@ -2,8 +2,9 @@
 //! effects in order. Nothing is visible to anybody before it is committed.
 
 use super::event::admit;
+use super::input::{Delivered, Input};
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
-use super::state::{Delivered, Input, SessionState};
+use super::state::SessionState;
 use crate::error::Error;
 use crate::event_log::EventLog;
 use crate::runner::{Delivery, Exit, Runner};

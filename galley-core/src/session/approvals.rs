@@ -35,17 +35,26 @@ impl SessionState {
             decided_at: None,
         };
         out.change(Change::PutApproval(Box::new(row.clone())));
-        self.approvals.push(OpenApproval { row, reply: None });
+        let refusal = ApprovalResponse { approval_id: row.approval_id.clone(), decision: Decision::Deny };
+        self.approvals.push(OpenApproval { asked_for: row.reason.clone(), row, reply: None });
         match &self.gate {
             Gate::Open(run) if run.abort.is_none() => self.set_status(now, SessionStatus::WaitingApproval),
-            // Nobody will answer for a run that is being stopped, or that is over.
-            _ => self.cancel_approvals(now, "no run is open", out),
+            // The abort is on its way and ends the call.
+            Gate::Open(_) => self.cancel_approvals(now, "the run was stopped", out),
+            _ => {
+                self.cancel_approvals(now, "no run is open", out);
+                self.tell(Command::ApprovalResponse(refusal), Purpose::None, out);
+            }
         }
     }
 
     pub(super) fn respond(&mut self, now: Timestamp, id: &str, decision: Decision, origin: &Origin, to: ReplyTo, out: &mut Output) {
-        // A runner may use one id twice; the newest open one is meant.
-        let found = self.approvals.iter_mut().rev().find(|open| open.row.id == id || open.row.approval_id == id);
+        if !decision.is_known() {
+            return out.reply(Some(to), Err(Error::invalid(format!("{decision} is no decision; it is one of {}", Decision::WORDS.join(", ")))));
+        }
+        // A runner may use one id twice; the newest that waits is meant.
+        let meant = |open: &OpenApproval| (open.row.id == id, open.row.approval_id == id, open.row.state == ApprovalState::Pending);
+        let found = self.approvals.iter_mut().filter(|open| open.row.id == id || open.row.approval_id == id).max_by_key(|open| meant(open));
         let Some(open) = found else {
             return out.reply(Some(to), Err(Error::NotFound(format!("no open approval {id} in session {}", self.row.id))));
         };
@@ -78,6 +87,7 @@ impl SessionState {
             open.row.decision = None;
             open.row.by = None;
             open.row.decided_at = None;
+            open.row.reason.clone_from(&open.asked_for);
             out.change(Change::PutApproval(Box::new(open.row.clone())));
             let error = Error::runner(StartCause::PipeUnavailable, "the runner did not take the answer; the approval is pending again");
             return out.reply(open.reply.take(), Err(error));
@@ -87,8 +97,11 @@ impl SessionState {
         open.row.state = if allows { ApprovalState::Allowed } else { ApprovalState::Denied };
         self.resolved(now, &open.row, if allows { ApprovalOutcome::Allowed } else { ApprovalOutcome::Denied }, None, out);
         self.remember_rule(now, &open.row, out);
-        if matches!(self.gate, Gate::Open(_)) && self.approvals.is_empty() {
-            self.set_status(now, SessionStatus::Running);
+        if let Gate::Open(run) = &mut self.gate {
+            run.heard(now);
+            if self.approvals.is_empty() {
+                self.set_status(now, SessionStatus::Running);
+            }
         }
         out.reply(open.reply, Ok(Reply::Approved(Box::new(open.row.clone().into_brief()))));
     }
@@ -112,6 +125,9 @@ impl SessionState {
             let note = open.row.reason.take_if(|reason| *reason == "delivery unknown").unwrap_or_else(|| why.to_owned());
             self.resolved(now, &open.row, ApprovalOutcome::Cancelled, Some(note.clone()), out);
             out.reply(open.reply, Err(Error::invalid(format!("approval {} was cancelled: {note}", open.row.id))));
+        }
+        if matches!(self.gate, Gate::Open(_)) && self.row.status == SessionStatus::WaitingApproval {
+            self.set_status(now, SessionStatus::Running);
         }
     }
 

@@ -2,7 +2,8 @@
 //! when nothing has been in hand for a while.
 
 use super::actor::{Actor, Host, SessionHandle};
-use super::state::{Limits, SessionState};
+use super::input::Limits;
+use super::state::SessionState;
 use crate::error::Error;
 use crate::store::{SessionRow, SessionStore};
 use std::collections::HashMap;

@@ -1,7 +1,8 @@
 //! A run: what its events change, and how it is settled, once.
 
 use super::output::{Effect, Output, Timer};
-use super::state::{Gate, Hold, Outcome, RunnerPhase, SessionState, new_message_id};
+use super::sending::clear_run_timers;
+use super::state::{Gate, Hold, Outcome, SessionState, new_message_id};
 use crate::store::{Change, MessageRow};
 use crate::time::Timestamp;
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use galley_protocol::RawJson;
 use galley_protocol::ipc::{
     AskUser, Category, ErrorEvent, Event, ExitReason, ExitResult, RunComplete, Severity, Stalled, SystemMessage, SystemVariant, ToolCall, TurnEnd,
 };
-use galley_protocol::socket::{AskState, MessageRole, MessageState, SessionStatus, Visibility};
+use galley_protocol::socket::{AskState, Dispatch, MessageRole, MessageState, SessionStatus, Visibility};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The longest digest of a step that a session's row carries, in characters.
@@ -21,7 +22,7 @@ impl SessionState {
             Event::Ready(ready) => self.ready(now, ready, out),
             Event::HistoryLoaded(_) => self.history_loaded(now, out),
             Event::LlmChanged(changed) => self.llm_changed(now, &changed, out),
-            Event::TurnStart(start) => self.turn_start(now, start.turn_index, out),
+            Event::TurnStart(start) => self.turn_start(start.turn_index, out),
             Event::TurnEnd(end) => self.turn_end(now, line, end, out),
             Event::ToolCallPending(pending) => self.approval_asked(now, pending, out),
             Event::AskUser(ask) => self.asked(now, ask),
@@ -32,27 +33,15 @@ impl SessionState {
         }
     }
 
-    fn turn_start(&mut self, now: Timestamp, step: u32, out: &mut Output) {
-        if step != 1 {
-            return;
-        }
-        match &mut self.gate {
-            Gate::Open(run) => {
-                run.started = true;
-                self.announces = true;
+    fn turn_start(&mut self, step: u32, out: &mut Output) {
+        if let Gate::Open(run) = &mut self.gate
+            && step == 1
+        {
+            run.started = true;
+            self.announces = true;
+            if run.stray.take().is_some() {
+                out.effect(Effect::ClearTimer(Timer::RunComplete));
             }
-            Gate::Free if self.self_start && matches!(self.runner, RunnerPhase::Up) => {
-                self.open_run(now);
-                self.announces = true;
-                if let Gate::Open(run) = &mut self.gate {
-                    run.started = true;
-                    // This very event, which is logged already, is the first of its run.
-                    run.first_index = self.last_index;
-                }
-                self.row.run_first_index = self.last_index;
-                out.effect(Effect::SetTimer { timer: Timer::Stall, after: self.limits.stall });
-            }
-            _ => {}
         }
     }
 
@@ -87,6 +76,7 @@ impl SessionState {
         run.steps.push((end.turn_index, digest));
         let id = new_message_id();
         run.last_row = Some(id.clone());
+        let ask = run.ask.take();
         let content = end.response_content.unwrap_or_default();
         let row = MessageRow {
             id,
@@ -96,7 +86,7 @@ impl SessionState {
             step_index: Some(end.turn_index),
             tool_calls: json_array(&end.tool_calls, |call| call.read::<ToolCall>().is_ok_and(|call| call.tool_name == "no_tool")),
             tool_results: json_array(&end.tool_results, |_| false),
-            ask_user: self.row.ask.as_ref().and_then(|ask| RawJson::new(ask).ok()),
+            ask_user: ask.and_then(|ask| RawJson::new(&ask).ok()),
             telemetry: end.telemetry,
             ..self.agent_row(now)
         };
@@ -125,7 +115,11 @@ impl SessionState {
         if !self.speaks_of_open_run() {
             return;
         }
-        self.row.ask = Some(AskState { question: ask.question, candidates: ask.candidates, blocking: ask.blocking.unwrap_or(false) });
+        let ask = AskState { question: ask.question, candidates: ask.candidates, blocking: ask.blocking.unwrap_or(false) };
+        if let Gate::Open(run) = &mut self.gate {
+            run.ask = Some(ask.clone());
+        }
+        self.row.ask = Some(ask);
         self.asked_by = self.generation;
         self.touch(now);
     }
@@ -149,15 +143,17 @@ impl SessionState {
     }
 
     fn run_complete(&mut self, now: Timestamp, complete: RunComplete, out: &mut Output) {
-        let speaks_of_open_run = self.speaks_of_open_run();
-        let Gate::Open(run) = &mut self.gate else { return };
-        if !speaks_of_open_run {
-            // Most likely the end of the run before, told twice. Should nothing follow, it was
-            // this run's after all.
-            run.exit = Some(complete.exit_reason);
-            out.effect(Effect::SetTimer { timer: Timer::RunComplete, after: self.limits.run_complete });
-            return;
+        if self.speaks_of_open_run() {
+            return self.complete(now, complete, out);
         }
+        if let Gate::Open(run) = &mut self.gate {
+            run.stray = Some((complete, now));
+            out.effect(Effect::SetTimer { timer: Timer::RunComplete, after: self.limits.run_complete });
+        }
+    }
+
+    fn complete(&mut self, now: Timestamp, complete: RunComplete, out: &mut Output) {
+        let Gate::Open(run) = &mut self.gate else { return };
         let answer = complete.final_content.filter(|answer| !answer.is_empty());
         match (answer, run.last_row.clone()) {
             (Some(answer), Some(id)) => out.change(Change::SetFinalAnswer { id, answer, telemetry: None }),
@@ -191,9 +187,7 @@ impl SessionState {
     /// Settles the open run; text that no step has kept is read back first.
     pub(super) fn close(&mut self, now: Timestamp, outcome: Outcome, out: &mut Output) {
         let Gate::Open(run) = std::mem::replace(&mut self.gate, Gate::Free) else { return };
-        for timer in [Timer::Abort, Timer::RunComplete, Timer::Stall] {
-            out.effect(Effect::ClearTimer(timer));
-        }
+        clear_run_timers(out);
         let (unsaved, first_index) = (run.unsaved_text, run.first_index);
         self.gate = Gate::Closing(run, Box::new(outcome));
         self.cancel_approvals(now, "the run ended", out);
@@ -218,32 +212,41 @@ impl SessionState {
 
     fn settle(&mut self, now: Timestamp, out: &mut Output) {
         let Gate::Closing(run, outcome) = std::mem::replace(&mut self.gate, Gate::Free) else { return };
+        let Outcome { status, message: state, exit, down } = *outcome;
         for mut message in run.messages {
-            out.change(Change::SetMessageState { id: message.row.id.clone(), state: outcome.message.clone(), run: Some(run.number) });
-            message.row.state = Some(outcome.message.clone());
-            self.reply_message(message.reply, message.creates, &message.row, galley_protocol::socket::Dispatch::Dispatched, None, out);
+            out.change(Change::SetMessageState { id: message.row.id.clone(), state: state.clone(), run: Some(run.number) });
+            message.row.state = Some(state.clone());
+            self.reply_message(&mut message, Dispatch::Dispatched, None, out);
         }
-        self.row.last_exit = Some(outcome.exit);
-        self.set_status(now, outcome.status);
+        self.row.last_exit = Some(exit);
+        self.set_status(now, status);
         if run.abort == Some(Hold::Hold) {
             self.hold = true;
         }
         if run.abort.is_some() || self.row.ask.as_ref().is_some_and(|ask| ask.blocking) {
             // A question dies with the run that waited for it.
             self.row.ask = None;
+            for waiting in &mut self.waiting {
+                waiting.answers = None;
+            }
         }
-        if let Some((generation, reason)) = outcome.down {
-            self.queue_becomes_pending(None, out);
-            out.effect(Effect::RunnerDown { generation, reason });
+        if let Some(down) = down {
+            Self::runner_is_gone(down, out);
         }
         self.advance(now, out);
     }
 
+    /// No `run_complete` followed what looked like the end.
     pub(super) fn run_complete_overdue(&mut self, now: Timestamp, out: &mut Output) {
-        let Gate::Open(run) = &self.gate else { return };
+        let Gate::Open(run) = &mut self.gate else { return };
         if let Some(exit) = run.exit.clone() {
             let outcome = Self::outcome_of(exit, run.errored);
             self.close(now, outcome, out);
+        } else if let Some((complete, at)) = run.stray.take()
+            && run.last_activity == at
+        {
+            // Nothing came after it: it was this run's after all.
+            self.complete(now, complete, out);
         }
     }
 

@@ -1,7 +1,8 @@
 //! The runner's life as the session sees it: start, set-up, end.
 
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer, describe_exit};
-use super::state::{Delivered, Ending, Gate, Hold, Outcome, RunnerPhase, SessionState, Stage};
+use super::sending::clear_run_timers;
+use super::state::{Delivered, Down, Ending, Gate, Hold, Outcome, Run, RunnerPhase, SessionState, Stage, Waiting};
 use crate::error::{Error, StartCause};
 use crate::runner::Exit;
 use crate::store::Change;
@@ -10,7 +11,7 @@ use galley_protocol::RawJson;
 use galley_protocol::ipc::{
     Category, Command, ErrorEvent, ExitReason, ExitResult, LlmChanged, PROTOCOL_VERSION, Ready, SetLlm, SetYoloMode, Severity, Shutdown,
 };
-use galley_protocol::socket::{ApprovalState, EndReason, LlmChoice, MessageState, SessionStatus, Visibility, Warning};
+use galley_protocol::socket::{ApprovalState, Dispatch, EndReason, LlmChoice, MessageState, SessionStatus, Submitted, Visibility, Warning};
 use serde_json::json;
 
 impl SessionState {
@@ -41,10 +42,15 @@ impl SessionState {
             Err(error) => {
                 out.effect(Effect::ClearTimer(Timer::Start));
                 out.effect(Effect::ClearTimer(Timer::Shutdown));
-                if let RunnerPhase::Ending(ending) = std::mem::replace(&mut self.runner, RunnerPhase::Down) {
-                    reply_gone(ending.waiters, out);
+                let phase = std::mem::replace(&mut self.runner, RunnerPhase::Down);
+                let RunnerPhase::Ending(ending) = phase else { return self.start_failed(now, error, out) };
+                reply_gone(ending.waiters, out);
+                if ending.failure.is_none() && matches!(self.gate, Gate::Reserved) {
+                    // It was given up, and a message has come since.
+                    self.start_runner(out);
+                } else {
+                    self.start_failed(now, error, out);
                 }
-                self.start_failed(now, error, out);
             }
         }
     }
@@ -136,6 +142,8 @@ impl SessionState {
         out.effect(Effect::ClearTimer(Timer::Start));
         if matches!(self.gate, Gate::Reserved) {
             self.dispatch(now, out);
+        } else {
+            self.advance(now, out);
         }
     }
 
@@ -147,14 +155,14 @@ impl SessionState {
             Stage::Llm => (StartCause::ReadyTimeout, format!("the runner did not switch models within {seconds} s")),
             Stage::History => (StartCause::HistoryReplay, format!("the runner did not load the history within {seconds} s")),
         };
-        self.runner = RunnerPhase::Ending(Ending { reason: EndReason::SubprocessError, failure: Some((cause, message)), waiters: Vec::new() });
+        self.runner = RunnerPhase::Ending(Ending { failure: Some((cause, message)), ..Ending::crashed() });
         out.effect(Effect::KillRunner { generation: self.generation });
     }
 
     /// A start that cannot succeed: the runner is asked to go, and the failure told once it is gone
     /// and its last words are known.
     fn fail_start(&mut self, cause: StartCause, message: String, out: &mut Output) {
-        self.runner = RunnerPhase::Ending(Ending { reason: EndReason::SubprocessError, failure: Some((cause, message)), waiters: Vec::new() });
+        self.runner = RunnerPhase::Ending(Ending { failure: Some((cause, message)), ..Ending::crashed() });
         out.effect(Effect::ClearTimer(Timer::Start));
         self.ask_to_exit(out);
     }
@@ -175,105 +183,134 @@ impl SessionState {
             self.set_status(now, SessionStatus::Error);
         }
         // A creator is told with an error; its rows are committed all the same.
-        for waiting in self.waiting.iter_mut().filter(|waiting| waiting.creates) {
-            let detail = json!({ "sessionId": self.row.id, "messageId": waiting.row.id });
+        for place in 0..self.waiting.len() {
+            let waiting = &mut self.waiting[place];
+            if !std::mem::take(&mut waiting.creates) {
+                continue;
+            }
+            let message_id = waiting.row.id.clone();
+            let replies = std::mem::take(&mut waiting.replies);
+            let told = Submitted { message: Some(waiting.row.clone().into_brief()), dispatch: Dispatch::PersistedOnly, queue: None, warning: None };
+            self.note_answer(&message_id, &told);
+            let detail = json!({ "sessionId": self.row.id, "messageId": message_id });
             let error = Error::Runner { cause, message: message.clone(), stderr_tail: stderr_tail.clone(), detail: Some(detail) };
-            out.reply(waiting.reply.take(), Err(error));
+            for to in replies {
+                out.reply(Some(to), Err(error.clone()));
+            }
         }
         let detail = RawJson::new(&json!({ "cause": cause.as_str(), "stderrTail": stderr_tail })).ok();
         self.queue_becomes_pending(Some(&Warning { id: cause.as_str().to_owned(), message, detail }), out);
     }
 
-    /// Ends the runner politely; whatever it was doing is stopped.
+    /// Ends the runner politely. Its run is stopped; what waited for it is pending from now on.
     pub(super) fn end_runner(&mut self, now: Timestamp, reason: EndReason, to: Option<ReplyTo>, out: &mut Output) {
         if matches!(self.gate, Gate::Reserved) {
-            self.cancel_reserved(now, out);
+            if reason == EndReason::CoreShutdown {
+                // Nobody stopped this message; the next Core may send it.
+                self.gate = Gate::Free;
+                self.set_status(now, SessionStatus::Idle);
+            } else {
+                self.cancel_reserved(now, out);
+            }
         }
+        self.abort(now, Hold::Hold, out);
+        self.queue_becomes_pending(None, out);
+        let ending = Ending { reason: reason.clone(), failure: None, waiters: to.into_iter().collect() };
         match &mut self.runner {
-            RunnerPhase::Down => out.reply(to, Ok(Reply::RunnerGone)),
-            RunnerPhase::Ending(ending) => ending.waiters.extend(to),
+            RunnerPhase::Down => reply_gone(ending.waiters, out),
+            RunnerPhase::Ending(before) => {
+                before.reason = reason;
+                before.waiters.extend(ending.waiters);
+            }
             RunnerPhase::Starting(_) => {
-                self.runner = RunnerPhase::Ending(Ending { reason, failure: None, waiters: to.into_iter().collect() });
+                self.runner = RunnerPhase::Ending(ending);
                 out.effect(Effect::ClearTimer(Timer::Start));
                 out.effect(Effect::KillRunner { generation: self.generation });
             }
             RunnerPhase::Up => {
-                self.runner = RunnerPhase::Ending(Ending { reason, failure: None, waiters: to.into_iter().collect() });
-                self.abort(Hold::Hold, out);
-                self.cancel_approvals(now, "the runner was ended", out);
+                self.runner = RunnerPhase::Ending(ending);
                 self.ask_to_exit(out);
             }
         }
     }
 
-    /// Gives up a runner that does not take its commands.
+    /// Ends a runner by force: it does not take its commands, or does not follow them.
     pub(super) fn drop_runner(&mut self, out: &mut Output) {
         if matches!(self.runner, RunnerPhase::Up | RunnerPhase::Starting(_)) {
-            self.runner = RunnerPhase::Ending(Ending { reason: EndReason::SubprocessError, failure: None, waiters: Vec::new() });
+            self.runner = RunnerPhase::Ending(Ending::crashed());
         }
         out.effect(Effect::KillRunner { generation: self.generation });
     }
 
     pub(super) fn exited(&mut self, now: Timestamp, generation: u64, exit: &Exit, out: &mut Output) {
-        if generation != self.generation {
+        if generation != self.generation || matches!(self.runner, RunnerPhase::Down) {
             return;
         }
-        for timer in [Timer::Start, Timer::Shutdown, Timer::Abort, Timer::RunComplete, Timer::Stall] {
-            out.effect(Effect::ClearTimer(timer));
-        }
+        clear_run_timers(out);
+        out.effect(Effect::ClearTimer(Timer::Start));
+        out.effect(Effect::ClearTimer(Timer::Shutdown));
         self.pid = None;
         self.llms.clear();
-        let phase = std::mem::replace(&mut self.runner, RunnerPhase::Down);
-        let (reason, failure, waiters) = match phase {
-            RunnerPhase::Ending(ending) => (ending.reason, ending.failure, ending.waiters),
+        let (ending, failure) = match std::mem::replace(&mut self.runner, RunnerPhase::Down) {
+            RunnerPhase::Ending(mut ending) => {
+                let failure = ending.failure.take();
+                (ending, failure)
+            }
             RunnerPhase::Starting(_) => {
                 let message = format!("{} before it was ready", describe_exit(exit));
-                (EndReason::SubprocessError, Some((StartCause::RunnerExited, message)), Vec::new())
+                (Ending::crashed(), Some((StartCause::RunnerExited, message)))
             }
-            RunnerPhase::Up | RunnerPhase::Down => {
-                let clean = exit.is_clean() && !matches!(self.gate, Gate::Open(_));
-                (if clean { EndReason::SubprocessExited } else { EndReason::SubprocessError }, None, Vec::new())
+            RunnerPhase::Up | RunnerPhase::Down if exit.is_clean() && !matches!(self.gate, Gate::Open(_)) => {
+                (Ending { reason: EndReason::SubprocessExited, ..Ending::crashed() }, None)
             }
+            RunnerPhase::Up | RunnerPhase::Down => (Ending::crashed(), None),
         };
+        let down = Down { generation, reason: ending.reason, waiters: ending.waiters };
         if let Some((cause, message)) = failure {
             self.start_failed(now, Error::Runner { cause, message, stderr_tail: exit.stderr_tail.clone(), detail: None }, out);
         }
-        if matches!(self.gate, Gate::Open(_)) {
-            self.run_lost_its_runner(now, generation, exit, reason, out);
-        } else {
-            self.cancel_approvals(now, "the runner is gone", out);
-            match &mut self.gate {
-                Gate::Closing(_, outcome) => outcome.down = Some((generation, reason)),
-                _ => out.effect(Effect::RunnerDown { generation, reason }),
+        match &mut self.gate {
+            Gate::Open(_) => self.run_lost_its_runner(now, exit, down, out),
+            Gate::Closing(run, outcome) => {
+                outcome.down = Some(down);
+                if run.abort == Some(Hold::Hold) {
+                    self.queue_becomes_pending(None, out);
+                }
             }
-            if matches!(self.gate, Gate::Reserved) {
+            Gate::Reserved => {
+                Self::runner_is_gone(down, out);
                 self.start_runner(out);
-            } else if matches!(self.gate, Gate::Free) {
+            }
+            Gate::Free => {
                 self.queue_becomes_pending(None, out);
+                Self::runner_is_gone(down, out);
             }
         }
-        reply_gone(waiters, out);
     }
 
     /// The runner is gone and its run is not settled.
-    fn run_lost_its_runner(&mut self, now: Timestamp, generation: u64, exit: &Exit, reason: EndReason, out: &mut Output) {
+    fn run_lost_its_runner(&mut self, now: Timestamp, exit: &Exit, mut down: Down, out: &mut Output) {
         let Gate::Open(run) = &self.gate else { return };
-        let aborted = run.abort.is_some();
-        let finished = run.exit.clone();
-        let outcome = if aborted {
-            let exit = ExitReason { result: ExitResult::Aborted, data: None };
-            Outcome { status: SessionStatus::Cancelled, message: MessageState::Cancelled, exit, down: Some((generation, reason)) }
-        } else if let Some(exit) = finished {
-            let errored = run.errored;
-            Outcome { down: Some((generation, reason)), ..Self::outcome_of(exit, errored) }
+        let outcome = if let Some(hold) = run.abort {
+            if hold == Hold::Hold {
+                self.queue_becomes_pending(None, out);
+            }
+            Self::outcome_of(ExitReason { result: ExitResult::Aborted, data: None }, false)
+        } else if let Some(exit) = run.exit.clone() {
+            Self::outcome_of(exit, run.errored)
         } else {
+            down.reason = EndReason::SubprocessError;
             self.log_core_error(now, "runner_exit", describe_exit(exit), exit, out);
-            let data = RawJson::new(&json!({ "exitCode": exit.code, "signal": exit.signal })).ok();
-            let exit = ExitReason { result: ExitResult::Unknown("CRASHED".to_owned()), data };
-            let reason = EndReason::SubprocessError;
-            Outcome { status: SessionStatus::Error, message: MessageState::Failed, exit, down: Some((generation, reason)) }
+            self.queue_becomes_pending(None, out);
+            crashed(RawJson::new(&json!({ "exitCode": exit.code, "signal": exit.signal })).ok())
         };
-        self.close(now, outcome, out);
+        self.close(now, Outcome { down: Some(down), ..outcome }, out);
+    }
+
+    /// Tells watchers, and whoever waits for it, that the runner is gone.
+    pub(super) fn runner_is_gone(down: Down, out: &mut Output) {
+        out.effect(Effect::RunnerDown { generation: down.generation, reason: down.reason });
+        reply_gone(down.waiters, out);
     }
 
     /// Core starts again and finds the session in the middle of something: say what is known.
@@ -294,21 +331,12 @@ impl SessionState {
         let had_run = !orphans.is_empty() || matches!(self.row.status, SessionStatus::Running | SessionStatus::WaitingApproval);
         self.queue_becomes_pending(None, out);
         if had_run {
-            let (number, first_index) = (self.row.run, self.row.run_first_index);
-            self.open_run(now);
-            // The run that was open is the one that ends, not a new one.
-            (self.row.run, self.row.run_first_index) = (number, first_index);
-            if let Gate::Open(run) = &mut self.gate {
-                run.number = number;
-                run.first_index = first_index;
-                run.unsaved_text = true;
-                run.messages = orphans
-                    .into_iter()
-                    .map(|row| super::state::Waiting { row, reply: None, creates: false, answers: false, retried: false })
-                    .collect();
-            }
-            let exit = ExitReason { result: ExitResult::Unknown("CRASHED".to_owned()), data: None };
-            self.close(now, Outcome { status: SessionStatus::Error, message: MessageState::Failed, exit, down: None }, out);
+            // The run that was open is the one that ends.
+            let mut run = Run::new(self.row.run, self.row.run_first_index, now);
+            run.unsaved_text = true;
+            run.messages = orphans.into_iter().map(Waiting::restored).collect();
+            self.gate = Gate::Open(Box::new(run));
+            self.close(now, crashed(None), out);
         } else if interrupted {
             self.set_status(now, SessionStatus::Error);
         }
@@ -338,4 +366,10 @@ fn reply_gone(waiters: Vec<ReplyTo>, out: &mut Output) {
     for to in waiters {
         out.reply(Some(to), Ok(Reply::RunnerGone));
     }
+}
+
+/// The outcome of a run that died with its runner.
+fn crashed(data: Option<RawJson>) -> Outcome {
+    let exit = ExitReason { result: ExitResult::Unknown("CRASHED".to_owned()), data };
+    Outcome { status: SessionStatus::Error, message: MessageState::Failed, exit, down: None }
 }

@@ -1,14 +1,17 @@
 //! Sending: where a message goes, and what the queue does.
 
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
-use super::state::{Delivered, Gate, Hold, NewMessage, Run, RunnerPhase, SessionState, Waiting};
+use super::state::{Delivered, Gate, Hold, NewMessage, Recent, Run, RunnerPhase, SessionState, Waiting};
 use crate::error::{Error, StartCause};
 use crate::store::{Change, MessageRow};
 use crate::time::Timestamp;
-use galley_protocol::ipc::{Abort, AskUserResponse, Command, is_side_question};
+use galley_protocol::ipc::{AskUserResponse, Command, is_side_question};
 use galley_protocol::socket::{
-    Dispatch, IfBusy, MessageRole, MessageState, NewSession, Origin, QueuePosition, SessionStatus, StopDispatch, Submitted, Visibility, Warning,
+    Dispatch, EndReason, IfBusy, MessageRole, MessageState, NewSession, QueuePosition, SessionStatus, Submitted, Visibility, Warning,
 };
+
+/// How many recent `clientRequestId`s are remembered in memory; older ones are in the store.
+const RECENT: usize = 32;
 
 impl SessionState {
     pub(super) fn send(&mut self, now: Timestamp, message: NewMessage, to: ReplyTo, creates: bool, out: &mut Output) {
@@ -17,51 +20,82 @@ impl SessionState {
             return out.reply(Some(to), Err(error));
         }
         if is_side_question(&message.content) {
+            if creates {
+                self.dirty = false;
+                return out.reply(Some(to), Err(Error::invalid("a session cannot begin with a side question")));
+            }
             return self.side_question(&message.content, to, out);
         }
-        if let Some(known) = self.known_request(message.client_request_id.as_deref()) {
-            let dispatch = submitted_again(known.state.as_ref());
-            let submitted = Submitted { message: Some(known.into_brief()), dispatch, queue: None, warning: None };
-            return out.reply(Some(to), Ok(Reply::Submitted(Box::new(submitted))));
+        if self.is_repetition(message.client_request_id.as_deref(), to, out) {
+            return;
         }
-        let answers = self.row.ask.is_some() && !self.waiting.iter().any(|waiting| waiting.answers);
+        let answers = self.row.ask.is_some();
         if message.if_busy == IfBusy::Reject && self.is_busy() && !answers {
             return out.reply(Some(to), Err(Error::Busy(format!("session {} is busy; send again with ifBusy queue or jump", self.row.id))));
         }
-        if self.waiting.len() >= self.limits.max_queued {
+        // The queue waits for the answer: a full one must not keep it out.
+        if self.waiting.len() >= self.limits.max_queued && !answers {
             return out.reply(Some(to), Err(Error::QueueFull { session_id: self.row.id.clone(), limit: self.limits.max_queued }));
         }
         let jump = message.if_busy == IfBusy::Jump;
-        let spawn = message.spawn;
-        let mut waiting = Waiting { row: self.accept(now, message), reply: Some(to), creates, answers, retried: false };
-        self.hold = false;
-
-        if answers && matches!(&self.gate, Gate::Open(_)) && self.row.ask.as_ref().is_some_and(|ask| ask.blocking) {
-            return self.answer_blocking(now, waiting, out);
+        let stays = !self.gets_runner(message.spawn);
+        self.lift_hold(stays);
+        let mut waiting = Waiting { replies: vec![to], creates, ..Waiting::restored(self.accept(now, message)) };
+        self.remember(&waiting.row);
+        if let Some(ask) = self.row.ask.take() {
+            waiting.answers = Some(self.asked_by);
+            if ask.blocking && matches!(&self.gate, Gate::Open(run) if run.abort.is_none()) && matches!(self.runner, RunnerPhase::Up) {
+                return self.answer_blocking(now, waiting, out);
+            }
         }
         let free = matches!(self.gate, Gate::Free);
-        let at_once = free && (self.waiting.is_empty() || answers);
-        let no_runner = !spawn && matches!(self.runner, RunnerPhase::Down | RunnerPhase::Ending(_));
-        waiting.row.state = Some(if at_once || (free && no_runner) { MessageState::Pending } else { MessageState::Queued });
+        let first = jump || answers || self.waiting.is_empty();
+        waiting.row.state = Some(if stays || (free && first) { MessageState::Pending } else { MessageState::Queued });
         waiting.row.rank = self.rank(jump || answers);
-        self.remember(&waiting.row);
         out.change(Change::InsertMessage(Box::new(waiting.row.clone())));
-        if jump || answers {
-            self.waiting.push_front(waiting);
-        } else {
-            self.waiting.push_back(waiting);
-        }
-        let place = if jump || answers { 0 } else { self.waiting.len() - 1 };
-        if free && no_runner {
-            return self.reply_waiting(place, Dispatch::PersistedOnly, None, out);
-        }
-        if !at_once {
+        let place = if jump || answers { 0 } else { self.waiting.len() };
+        self.waiting.insert(place, waiting);
+        if stays {
+            self.reply_waiting(place, Dispatch::PersistedOnly, None, out);
+        } else if !(free && first) {
             self.reply_waiting(place, Dispatch::Queued, None, out);
         }
-        if free {
+        self.tell_overtaken(out);
+        if free && !stays {
             self.begin(now, out);
         } else if jump && matches!(self.gate, Gate::Open(_)) {
-            self.abort(Hold::Drain, out);
+            self.abort(now, Hold::Drain, out);
+        }
+    }
+
+    /// Whether a message that comes now meets a runner, or may have one started for it.
+    fn gets_runner(&self, spawn: bool) -> bool {
+        match &self.runner {
+            RunnerPhase::Up | RunnerPhase::Starting(_) => true,
+            RunnerPhase::Down => spawn,
+            // No runner follows one that ended with its session or with Core.
+            RunnerPhase::Ending(ending) => spawn && !matches!(ending.reason, EndReason::CoreShutdown | EndReason::Archived | EndReason::Deleted),
+        }
+    }
+
+    /// A send ends the hold of the stop before it, also when that has not settled yet.
+    fn lift_hold(&mut self, stays: bool) {
+        self.hold = false;
+        if let Gate::Open(run) | Gate::Closing(run, _) = &mut self.gate
+            && run.abort == Some(Hold::Hold)
+            && !stays
+        {
+            run.abort = Some(Hold::Drain);
+        }
+    }
+
+    /// Whoever was promised to be next and was overtaken waits in line now.
+    fn tell_overtaken(&mut self, out: &mut Output) {
+        for place in 1..self.waiting.len() {
+            if !self.waiting[place].replies.is_empty() {
+                self.set_waiting_state(place, MessageState::Queued, out);
+                self.reply_waiting(place, Dispatch::Queued, None, out);
+            }
         }
     }
 
@@ -88,11 +122,33 @@ impl SessionState {
         if front { ranks.min().map_or(0, |rank| rank - 1) } else { ranks.max().map_or(0, |rank| rank + 1) }
     }
 
-    fn known_request(&self, id: Option<&str>) -> Option<MessageRow> {
-        let id = id?;
-        let known = self.recent.iter().rev().find(|row| row.client_request_id.as_deref() == Some(id))?;
-        let open = self.waiting.iter().map(|waiting| &waiting.row).find(|row| row.id == known.id);
-        Some(open.unwrap_or(known).clone())
+    fn remember(&mut self, row: &MessageRow) {
+        if let Some(request) = &row.client_request_id {
+            if self.recent.len() == RECENT {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(Recent { request: request.clone(), message: row.id.clone(), answer: None });
+        }
+    }
+
+    /// A request made again has no second effect: its sender is told what was told before, or
+    /// waits with the first.
+    fn is_repetition(&mut self, request: Option<&str>, to: ReplyTo, out: &mut Output) -> bool {
+        let Some(request) = request else { return false };
+        let Some(recent) = self.recent.iter().find(|recent| recent.request == request) else { return false };
+        if let Some(answer) = recent.answer.clone() {
+            out.reply(Some(to), Ok(Reply::Submitted(Box::new(answer))));
+            return true;
+        }
+        let running = match &mut self.gate {
+            Gate::Open(run) | Gate::Closing(run, _) => &mut run.messages[..],
+            Gate::Free | Gate::Reserved => &mut [],
+        };
+        match self.waiting.iter_mut().chain(running).find(|waiting| waiting.row.id == recent.message) {
+            Some(waiting) => waiting.replies.push(to),
+            None => return false,
+        }
+        true
     }
 
     fn side_question(&mut self, content: &str, to: ReplyTo, out: &mut Output) {
@@ -112,8 +168,7 @@ impl SessionState {
         let command = answer_to(&waiting.row);
         let id = waiting.row.id.clone();
         run.messages.push(waiting);
-        self.row.ask = None;
-        self.set_status(now, SessionStatus::Running);
+        run.heard(now);
         self.tell(command, Purpose::Message { id }, out);
     }
 
@@ -129,64 +184,51 @@ impl SessionState {
         }
     }
 
-    /// After a settlement: the next message goes out, unless something holds the queue.
+    /// The next message goes out, unless something holds the queue. Without a runner, only
+    /// messages that came after the last one's end bring up another.
     pub(super) fn advance(&mut self, now: Timestamp, out: &mut Output) {
         let Some(front) = self.waiting.front() else { return };
-        let held = self.hold || (self.row.ask.is_some() && !front.answers);
-        if matches!(self.gate, Gate::Free) && matches!(self.runner, RunnerPhase::Up) && !held {
-            self.dispatch(now, out);
+        let held = self.hold || (self.row.ask.is_some() && front.answers.is_none());
+        if !matches!(self.gate, Gate::Free) || held {
+            return;
+        }
+        match self.runner {
+            RunnerPhase::Up => self.dispatch(now, out),
+            RunnerPhase::Down | RunnerPhase::Ending(_) if self.queued_count() > 0 => self.begin(now, out),
+            _ => {}
         }
     }
 
     /// Opens a run with the first waiting message.
     pub(super) fn dispatch(&mut self, now: Timestamp, out: &mut Output) {
-        let Some(mut waiting) = self.waiting.pop_front() else {
-            self.gate = Gate::Free;
-            return;
-        };
-        let run = self.open_run(now);
+        let Some(mut waiting) = self.waiting.pop_front() else { return };
+        let number = self.open_run(now, out);
         waiting.row.state = Some(MessageState::Dispatched);
-        waiting.row.run = Some(run);
-        out.change(Change::SetMessageState { id: waiting.row.id.clone(), state: MessageState::Dispatched, run: Some(run) });
-        let answers_live_question = waiting.answers && self.asked_by == self.generation;
-        if waiting.answers {
+        waiting.row.run = Some(number);
+        out.change(Change::SetMessageState { id: waiting.row.id.clone(), state: MessageState::Dispatched, run: Some(number) });
+        if waiting.answers.is_some() {
             self.row.ask = None;
         }
-        let command = if answers_live_question { answer_to(&waiting.row) } else { Self::user_message(&waiting.row.content, waiting.row.turn_index) };
+        // A fresh runner knows of no question: to it, the answer is a message like any other.
+        let command = if waiting.answers == Some(self.generation) {
+            answer_to(&waiting.row)
+        } else {
+            Self::user_message(&waiting.row.content, waiting.row.turn_index)
+        };
         let id = waiting.row.id.clone();
         if let Gate::Open(run) = &mut self.gate {
             run.messages.push(waiting);
         }
         self.tell(command, Purpose::Message { id }, out);
-        out.effect(Effect::SetTimer { timer: Timer::Stall, after: self.limits.stall });
-        // Whoever was promised to be next and was overtaken waits in line now.
-        for place in 0..self.waiting.len() {
-            if self.waiting[place].reply.is_some() {
-                self.set_waiting_state(place, MessageState::Queued, out);
-                self.reply_waiting(place, Dispatch::Queued, None, out);
-            }
-        }
     }
 
     /// Numbers a new run and opens the gate.
-    pub(super) fn open_run(&mut self, now: Timestamp) -> u64 {
+    pub(super) fn open_run(&mut self, now: Timestamp, out: &mut Output) -> u64 {
         self.row.run += 1;
         self.row.run_first_index = self.last_index + 1;
         self.set_status(now, SessionStatus::Running);
-        self.gate = Gate::Open(Box::new(Run {
-            number: self.row.run,
-            first_index: self.row.run_first_index,
-            messages: Vec::new(),
-            started: false,
-            unsaved_text: false,
-            steps: Vec::new(),
-            last_row: None,
-            errored: false,
-            exit: None,
-            abort: None,
-            last_activity: now,
-            stalled: false,
-        }));
+        self.gate = Gate::Open(Box::new(Run::new(self.row.run, self.row.run_first_index, now)));
+        out.effect(Effect::SetTimer { timer: Timer::Stall, after: self.limits.stall });
         self.row.run
     }
 
@@ -207,97 +249,58 @@ impl SessionState {
                     _ => Ok(Reply::Submitted(Box::new(Submitted { message: None, dispatch: Dispatch::Dispatched, queue: None, warning: None }))),
                 },
             ),
-            Purpose::Message { id } => self.message_delivered(now, current, &id, outcome, out),
+            Purpose::Message { id } => {
+                if current {
+                    self.message_delivered(now, &id, outcome, out);
+                }
+            }
         }
     }
 
-    fn message_delivered(&mut self, now: Timestamp, current: bool, id: &str, outcome: Delivered, out: &mut Output) {
+    fn message_delivered(&mut self, now: Timestamp, id: &str, outcome: Delivered, out: &mut Output) {
         let Gate::Open(run) = &mut self.gate else { return };
         let Some(place) = run.messages.iter().position(|message| message.row.id == id) else { return };
-        if outcome != Delivered::No {
-            let (reply, creates, row) = {
-                let message = &mut run.messages[place];
-                (message.reply.take(), message.creates, message.row.clone())
-            };
-            return self.reply_message(reply, creates, &row, Dispatch::Dispatched, None, out);
+        let opened_run = place == 0 && run.abort.is_none();
+        let mut message = run.messages.remove(place);
+        if outcome == Delivered::No && opened_run {
+            self.take_back(now, message, out);
+            return self.drop_runner(out);
         }
-        let untouched = place == 0 && !run.started && run.steps.is_empty() && !run.unsaved_text && run.abort.is_none();
-        if !untouched || !current {
-            // The run goes the way of its runner, which is being killed.
-            return;
+        // Told or not, it stays with its run. One whose runner is lost is settled by the exit.
+        if outcome == Delivered::No {
+            self.reply_message(&mut message, Dispatch::PersistedOnly, Some(not_taken()), out);
+            self.drop_runner(out);
+        } else {
+            self.reply_message(&mut message, Dispatch::Dispatched, None, out);
         }
-        let mut message = run.messages.remove(0);
+        if let Gate::Open(run) = &mut self.gate {
+            run.messages.insert(place, message);
+        }
+    }
+
+    /// A message that could not be handed over opened no run: one fresh runner gets it, once.
+    fn take_back(&mut self, now: Timestamp, mut message: Waiting, out: &mut Output) {
+        out.change(Change::SetMessageState { id: message.row.id.clone(), state: MessageState::Pending, run: None });
+        self.cancel_approvals(now, "the run did not begin", out);
+        clear_run_timers(out);
         message.row.state = Some(MessageState::Pending);
         message.row.run = None;
-        out.change(Change::SetMessageState { id: id.to_owned(), state: MessageState::Pending, run: None });
-        out.effect(Effect::ClearTimer(Timer::Stall));
-        let again = !message.retried;
-        message.retried = true;
-        self.waiting.push_front(message);
-        if again {
-            // Nothing of it was read: one fresh runner gets it.
-            self.gate = Gate::Reserved;
-            self.set_status(now, SessionStatus::Connecting);
-        } else {
+        if message.retried {
+            self.reply_message(&mut message, Dispatch::PersistedOnly, Some(not_taken()), out);
             self.gate = Gate::Free;
             self.set_status(now, SessionStatus::Error);
-            let warning = warning(StartCause::PipeUnavailable, "the runner did not take the message");
-            self.reply_waiting(0, Dispatch::PersistedOnly, Some(warning), out);
+        } else {
+            message.retried = true;
+            self.gate = Gate::Reserved;
+            self.set_status(now, SessionStatus::Connecting);
         }
-        self.drop_runner(out);
-    }
-
-    pub(super) fn stop(&mut self, now: Timestamp, origin: &Origin, to: ReplyTo, out: &mut Output) {
-        let dispatch = match &self.gate {
-            Gate::Free => StopDispatch::AlreadyStopped,
-            Gate::Closing(..) => StopDispatch::AbortSent,
-            Gate::Reserved => {
-                self.cancel_reserved(now, out);
-                StopDispatch::AbortSent
-            }
-            Gate::Open(_) => {
-                self.abort(Hold::Hold, out);
-                self.cancel_approvals(now, "the run was stopped", out);
-                StopDispatch::AbortSent
-            }
-        };
-        if dispatch == StopDispatch::AbortSent && (origin.supervisor.is_some() || origin.reason.is_some()) {
-            let row = self.system_row(now, "stop".to_owned(), Visibility::Internal, Some(origin.clone()));
-            out.change(Change::InsertMessage(Box::new(row)));
-        }
-        out.reply(Some(to), Ok(Reply::Stopped(dispatch)));
-    }
-
-    /// Takes back the message that waits for its runner.
-    pub(super) fn cancel_reserved(&mut self, now: Timestamp, out: &mut Output) {
-        self.gate = Gate::Free;
-        self.hold = true;
-        self.set_status(now, SessionStatus::Cancelled);
-        if let Some(mut waiting) = self.waiting.pop_front() {
-            waiting.row.state = Some(MessageState::Cancelled);
-            out.change(Change::SetMessageState { id: waiting.row.id.clone(), state: MessageState::Cancelled, run: None });
-            let warning = Warning { id: "stopped".to_owned(), message: "the message was stopped before the runner had it".to_owned(), detail: None };
-            self.reply_message(waiting.reply, waiting.creates, &waiting.row, Dispatch::PersistedOnly, Some(warning), out);
-        }
-    }
-
-    /// Asks the runner to stop the open run; the clock makes sure that it does.
-    pub(super) fn abort(&mut self, hold: Hold, out: &mut Output) {
-        let Gate::Open(run) = &mut self.gate else { return };
-        let first = run.abort.is_none();
-        // A stop is stronger than a jump.
-        run.abort = Some(if run.abort == Some(Hold::Hold) { Hold::Hold } else { hold });
-        if first {
-            self.tell(Command::Abort(Abort {}), Purpose::None, out);
-            out.effect(Effect::SetTimer { timer: Timer::Abort, after: self.limits.abort });
-        }
+        self.waiting.push_front(message);
     }
 
     /// Without a runner nobody drains the queue: what waits is pending until one comes up.
     pub(super) fn queue_becomes_pending(&mut self, warning: Option<&Warning>, out: &mut Output) {
         for place in 0..self.waiting.len() {
             self.set_waiting_state(place, MessageState::Pending, out);
-            self.waiting[place].answers &= self.row.ask.is_some();
             self.reply_waiting(place, Dispatch::PersistedOnly, warning.cloned(), out);
         }
     }
@@ -311,31 +314,39 @@ impl SessionState {
     }
 
     fn reply_waiting(&mut self, place: usize, dispatch: Dispatch, warning: Option<Warning>, out: &mut Output) {
-        let waiting = &mut self.waiting[place];
-        let (reply, creates, row) = (waiting.reply.take(), waiting.creates, waiting.row.clone());
-        self.reply_message(reply, creates, &row, dispatch, warning, out);
+        let Some(mut waiting) = self.waiting.remove(place) else { return };
+        self.reply_at(&mut waiting, Some(place), dispatch, warning, out);
+        self.waiting.insert(place, waiting);
     }
 
-    /// Tells a sender what became of the message.
-    pub(super) fn reply_message(
-        &self,
-        reply: Option<ReplyTo>,
-        creates: bool,
-        row: &MessageRow,
-        dispatch: Dispatch,
-        warning: Option<Warning>,
-        out: &mut Output,
-    ) {
-        let Some(to) = reply else { return };
-        let message = row.clone().into_brief();
-        let result = if creates {
-            Reply::Created(Box::new(NewSession { session: self.brief(), message, dispatch, warning }))
-        } else {
-            let place = self.waiting.iter().position(|waiting| waiting.row.id == row.id);
-            let queue = place.filter(|_| dispatch == Dispatch::Queued).map(|place| QueuePosition { position: place as u32 + 1 });
-            Reply::Submitted(Box::new(Submitted { message: Some(message), dispatch, queue, warning }))
-        };
-        out.reply(Some(to), Ok(result));
+    /// Tells whoever sent a message that is not in line what became of it.
+    pub(super) fn reply_message(&mut self, message: &mut Waiting, dispatch: Dispatch, warning: Option<Warning>, out: &mut Output) {
+        self.reply_at(message, None, dispatch, warning, out);
+    }
+
+    /// Keeps what a sender was told, for the case that the request is made again.
+    pub(super) fn note_answer(&mut self, message: &str, answer: &Submitted) {
+        if let Some(recent) = self.recent.iter_mut().find(|recent| recent.message == message) {
+            recent.answer = Some(answer.clone());
+        }
+    }
+
+    fn reply_at(&mut self, message: &mut Waiting, place: Option<usize>, dispatch: Dispatch, warning: Option<Warning>, out: &mut Output) {
+        if message.replies.is_empty() {
+            return;
+        }
+        let queue = place.filter(|_| dispatch == Dispatch::Queued).map(|place| QueuePosition { position: place as u32 + 1 });
+        let submitted = Submitted { message: Some(message.row.clone().into_brief()), dispatch, queue, warning };
+        self.note_answer(&message.row.id, &submitted);
+        for to in std::mem::take(&mut message.replies) {
+            let reply = if std::mem::take(&mut message.creates) {
+                let Submitted { dispatch, warning, .. } = submitted.clone();
+                Reply::Created(Box::new(NewSession { session: self.brief(), message: message.row.clone().into_brief(), dispatch, warning }))
+            } else {
+                Reply::Submitted(Box::new(submitted.clone()))
+            };
+            out.reply(Some(to), Ok(reply));
+        }
     }
 
     /// Loads the conversation into a fresh runner, if there is one to load.
@@ -354,8 +365,16 @@ pub fn submitted_again(state: Option<&MessageState>) -> Dispatch {
     }
 }
 
-pub(super) fn warning(cause: StartCause, message: &str) -> Warning {
-    Warning { id: cause.as_str().to_owned(), message: message.to_owned(), detail: None }
+/// The clocks of a run stop with it.
+pub(super) fn clear_run_timers(out: &mut Output) {
+    for timer in [Timer::Abort, Timer::RunComplete, Timer::Stall] {
+        out.effect(Effect::ClearTimer(timer));
+    }
+}
+
+fn not_taken() -> Warning {
+    let message = "the runner did not take the message".to_owned();
+    Warning { id: StartCause::PipeUnavailable.as_str().to_owned(), message, detail: None }
 }
 
 fn answer_to(row: &MessageRow) -> Command {

@@ -10,283 +10,18 @@
 
 use super::event::{Admitted, Kind};
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
-use crate::error::Error;
-use crate::runner::Exit;
-use crate::store::{ApprovalRow, Change, LogChunk, MessageRow, SessionCounts, SessionRow, SessionSnapshot};
+use crate::store::{Change, LogChunk, MessageRow, SessionCounts, SessionRow, SessionSnapshot};
 use crate::time::Timestamp;
 use bytes::Bytes;
-use galley_protocol::ipc::{Command, Event, ExitReason, Llm, UserMessage};
+use galley_protocol::ipc::{Command, Event, Llm, SetYoloMode, UserMessage};
 use galley_protocol::socket::{
-    ApprovalMode, ApprovalState, EndReason, IfBusy, LlmChoice, MessageRole, MessageState, Origin, SessionBrief, SessionState as StateReport,
-    SessionStatus, Visibility,
+    ApprovalMode, ApprovalState, EndReason, LlmChoice, MessageRole, MessageState, Origin, SessionBrief, SessionState as StateReport, SessionStatus,
+    Visibility,
 };
 use std::collections::VecDeque;
-use std::time::Duration;
 
-/// The bounds and clocks of a session.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// Messages that may wait in one session.
-    pub max_queued: usize,
-    /// A runner must be ready within this time of its start, and again for each step of its set-up.
-    pub ready: Duration,
-    /// A run must have settled this long after an abort, or its runner is killed.
-    pub abort: Duration,
-    /// `run_complete` must follow the last `turn_end` within this time.
-    pub run_complete: Duration,
-    /// A runner must have exited this long after `shutdown`, or it is killed.
-    pub shutdown: Duration,
-    /// An open run that is silent this long is reported as stalled.
-    pub stall: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_queued: 100,
-            ready: Duration::from_secs(30),
-            abort: Duration::from_secs(10),
-            run_complete: Duration::from_secs(30),
-            shutdown: Duration::from_secs(2),
-            stall: Duration::from_secs(120),
-        }
-    }
-}
-
-/// A user message on its way in, validated.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewMessage {
-    /// Its id, made by the caller.
-    pub id: String,
-    /// What was said.
-    pub content: String,
-    /// Who said it.
-    pub origin: Origin,
-    /// What to do while a run is open.
-    pub if_busy: IfBusy,
-    /// Whether to start a runner when none is alive.
-    pub spawn: bool,
-    /// The id its sender gave it.
-    pub client_request_id: Option<String>,
-}
-
-/// What a session reacts to.
-#[derive(Debug, Clone)]
-pub enum Input {
-    /// The first message of a new session.
-    Create {
-        /// The message.
-        message: NewMessage,
-        /// Who waits.
-        to: ReplyTo,
-    },
-    /// `session.send`.
-    Send {
-        /// The message.
-        message: NewMessage,
-        /// Who waits.
-        to: ReplyTo,
-    },
-    /// `session.stop`.
-    Stop {
-        /// Who stops, for the audit trail.
-        origin: Origin,
-        /// Who waits.
-        to: ReplyTo,
-    },
-    /// End the runner: `session.kill`, Core's shutdown.
-    EndRunner {
-        /// What watchers are told.
-        reason: EndReason,
-        /// Who waits until it is gone.
-        to: Option<ReplyTo>,
-    },
-    /// End the runner if nothing is going on: eviction.
-    Evict,
-    /// `approval.respond`.
-    Respond {
-        /// Core's id or the runner's.
-        id: String,
-        /// The answer; a known word.
-        decision: galley_protocol::ipc::Decision,
-        /// Who answers.
-        origin: Origin,
-        /// Who waits.
-        to: ReplyTo,
-    },
-    /// `approval.mode` of this session; `None` follows the app default.
-    SetMode {
-        /// The mode.
-        mode: Option<ApprovalMode>,
-        /// Who waits.
-        to: ReplyTo,
-    },
-    /// The app's default approval mode changed.
-    DefaultMode(ApprovalMode),
-    /// A rule was added: send the rules again if this session is in its scope.
-    RulesChanged {
-        /// `global`, `ungrouped` or a project.
-        scope: String,
-    },
-    /// `session.state`.
-    Report {
-        /// Who waits.
-        to: ReplyTo,
-    },
-    /// The runner exists, or could not be started.
-    Started {
-        /// Which.
-        generation: u64,
-        /// Its process id, when it has one.
-        result: Result<Option<u32>, Error>,
-    },
-    /// The runner wrote a line.
-    Line {
-        /// Which runner.
-        generation: u64,
-        /// The line.
-        line: Admitted,
-    },
-    /// The runner is gone; all its lines have been seen.
-    Exited {
-        /// Which.
-        generation: u64,
-        /// How.
-        exit: Exit,
-    },
-    /// A command was handed over, or was not.
-    Delivered {
-        /// To which runner.
-        generation: u64,
-        /// Which command.
-        purpose: Purpose,
-        /// How it went.
-        outcome: Delivered,
-    },
-    /// The text asked for by `CollectPartial`.
-    Partial {
-        /// The text; empty when there was none.
-        text: String,
-    },
-    /// A clock rang.
-    Timer(Timer),
-    /// Core starts, and this session was left in the middle of something.
-    Recover,
-}
-
-/// How a delivery went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivered {
-    /// The runner has it.
-    Yes,
-    /// The runner does not have it.
-    No,
-    /// There was nothing to deliver.
-    Nothing,
-}
-
-/// Whether a run is open.
-#[derive(Debug, Clone)]
-pub(super) enum Gate {
-    Free,
-    /// For `waiting.front()`, which waits for a runner.
-    Reserved,
-    Open(Box<Run>),
-    Closing(Box<Run>, Box<Outcome>),
-}
-
-/// A run: from the moment a message is handed to the agent.
-#[derive(Debug, Clone)]
-pub(super) struct Run {
-    pub number: u64,
-    pub first_index: u64,
-    /// The message it answers, then answers to its blocking questions. Empty when the runner
-    /// started it by itself.
-    pub messages: Vec<Waiting>,
-    /// The runner has announced it.
-    pub started: bool,
-    /// Text was streamed that no step has kept.
-    pub unsaved_text: bool,
-    /// Steps already kept: their number and a digest of their line.
-    pub steps: Vec<(u32, u64)>,
-    /// Row of the last step.
-    pub last_row: Option<String>,
-    /// A serious error came after the last step.
-    pub errored: bool,
-    /// The last step's exit reason: `run_complete` should follow.
-    pub exit: Option<ExitReason>,
-    /// A stop was asked for; whether the queue is held afterwards.
-    pub abort: Option<Hold>,
-    pub last_activity: Timestamp,
-    /// Silence has been reported since the last activity.
-    pub stalled: bool,
-}
-
-/// What becomes of the queue after an abort.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
-    /// It waits for the next send.
-    Hold,
-    /// It goes on.
-    Drain,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone)]
-pub(super) struct Outcome {
-    pub status: SessionStatus,
-    pub message: MessageState,
-    pub exit: ExitReason,
-    /// The runner's end that caused it: watchers are told once the outcome is stored.
-    pub down: Option<(u64, EndReason)>,
-}
-
-/// A message that is not settled.
-#[derive(Debug, Clone)]
-pub(super) struct Waiting {
-    pub row: MessageRow,
-    /// Who waits to hear what became of it.
-    pub reply: Option<ReplyTo>,
-    /// It created its session.
-    pub creates: bool,
-    /// It answers the open question.
-    pub answers: bool,
-    /// A hand-over has failed once.
-    pub retried: bool,
-}
-
-/// An approval that is not settled.
-#[derive(Debug, Clone)]
-pub(super) struct OpenApproval {
-    pub row: ApprovalRow,
-    pub reply: Option<ReplyTo>,
-}
-
-/// The runner's life.
-#[derive(Debug, Clone)]
-pub(super) enum RunnerPhase {
-    Down,
-    Starting(Stage),
-    Up,
-    Ending(Ending),
-}
-
-/// How far a start has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    Spawn,
-    Ready,
-    Llm,
-    History,
-}
-
-/// Why and for whom a runner is being ended.
-#[derive(Debug, Clone)]
-pub(super) struct Ending {
-    pub reason: EndReason,
-    pub failure: Option<(crate::error::StartCause, String)>,
-    pub waiters: Vec<ReplyTo>,
-}
+pub use super::input::{Delivered, Input, Limits, NewMessage};
+pub(super) use super::phase::{Down, Ending, Gate, Hold, OpenApproval, Outcome, Recent, Run, RunnerPhase, Stage, Waiting};
 
 /// One session.
 #[derive(Debug, Clone)]
@@ -315,12 +50,8 @@ pub struct SessionState {
     pub(super) asked_by: u64,
     /// Messages that were dispatched when Core last stopped.
     pub(super) orphans: Vec<MessageRow>,
-    /// Recent `clientRequestId`s and their messages.
-    pub(super) recent: VecDeque<MessageRow>,
+    pub(super) recent: VecDeque<Recent>,
 }
-
-/// How many recent `clientRequestId`s are remembered in memory; older ones are in the store.
-const RECENT: usize = 256;
 
 impl SessionState {
     /// A session that does not exist yet.
@@ -356,15 +87,16 @@ impl SessionState {
             if row.state == Some(MessageState::Dispatched) {
                 state.orphans.push(row);
             } else {
-                state.waiting.push_back(Waiting { row, reply: None, creates: false, answers: false, retried: false });
+                state.waiting.push_back(Waiting::restored(row));
             }
         }
-        state.approvals = snapshot.open_approvals.into_iter().map(|row| OpenApproval { row, reply: None }).collect();
+        state.approvals = snapshot.open_approvals.into_iter().map(|row| OpenApproval { asked_for: row.reason.clone(), row, reply: None }).collect();
         state
     }
 
-    /// Takes one input at the time `now`.
+    /// Takes one input at the time `now`. Should the clock have gone back, the session's has not.
     pub fn apply(&mut self, now: Timestamp, input: Input, out: &mut Output) {
+        let now = now.max(self.row.last_activity_at);
         match input {
             Input::Line { generation, line } => self.line(now, generation, line, out),
             Input::Create { message, to } => self.send(now, message, to, true, out),
@@ -393,7 +125,7 @@ impl SessionState {
     /// Ends a batch: what to commit, the log chunks among it, the effects.
     pub fn finish(&mut self, now: Timestamp, out: Output) -> (Vec<Change>, Vec<LogChunk>, Vec<Effect>) {
         let session = std::mem::take(&mut self.dirty).then(|| {
-            self.row.updated_at = now;
+            self.row.updated_at = self.row.updated_at.max(now);
             Change::PutSession(Box::new(self.row.clone()))
         });
         out.finish(&self.row.id, session)
@@ -485,30 +217,45 @@ impl SessionState {
     }
 
     fn line(&mut self, now: Timestamp, generation: u64, admitted: Admitted, out: &mut Output) {
+        if generation != self.generation || matches!(self.runner, RunnerPhase::Down) {
+            return self.log(&admitted.line, out);
+        }
+        let event = (admitted.kind == Kind::Significant).then(|| Event::from_line(&admitted.line));
+        if matches!(&event, Some(Ok(Event::TurnStart(start))) if start.turn_index == 1) && self.may_start_itself() {
+            // Before the line is logged: it is the first of its run.
+            self.open_run(now, out);
+        }
         self.log(&admitted.line, out);
         if let Gate::Open(run) = &mut self.gate {
-            run.last_activity = now;
-            run.stalled = false;
+            run.heard(now);
             if admitted.kind == Kind::Progress {
                 run.unsaved_text = true;
             }
         }
-        if admitted.kind == Kind::Significant && generation == self.generation {
-            match Event::from_line(&admitted.line) {
-                Ok(event) => self.event(now, &admitted.line, event, out),
-                // Its kind is known and its fields are wrong: an event for watchers, nothing to go by.
-                Err(error) => tracing::warn!(session = self.row.id, %error, "event with wrong fields"),
-            }
+        match event {
+            Some(Ok(event)) => self.event(now, &admitted.line, event, out),
+            // Its kind is known and its fields are wrong: an event for watchers, nothing to go by.
+            Some(Err(error)) => tracing::warn!(session = self.row.id, %error, "event with wrong fields"),
+            None => {}
         }
+    }
+
+    /// The agent may begin a run nobody asked for.
+    fn may_start_itself(&self) -> bool {
+        self.self_start && matches!(self.gate, Gate::Free) && matches!(self.runner, RunnerPhase::Up)
     }
 
     fn timer(&mut self, now: Timestamp, timer: Timer, out: &mut Output) {
         match timer {
             Timer::Start => self.start_timed_out(out),
-            Timer::Shutdown => out.effect(Effect::KillRunner { generation: self.generation }),
+            Timer::Shutdown => {
+                if matches!(self.runner, RunnerPhase::Ending(_)) {
+                    self.drop_runner(out);
+                }
+            }
             Timer::Abort => {
                 if matches!(&self.gate, Gate::Open(run) if run.abort.is_some()) {
-                    out.effect(Effect::KillRunner { generation: self.generation });
+                    self.drop_runner(out);
                 }
             }
             Timer::RunComplete => self.run_complete_overdue(now, out),
@@ -532,8 +279,8 @@ impl SessionState {
 
     /// Tells a runner that is up which mode is in force.
     fn push_mode(&self, out: &mut Output) {
-        if matches!(self.runner, RunnerPhase::Up | RunnerPhase::Starting(Stage::Llm | Stage::History)) {
-            self.tell(Command::SetYoloMode(galley_protocol::ipc::SetYoloMode { enabled: self.is_automatic() }), Purpose::None, out);
+        if self.takes_settings() {
+            self.tell(Command::SetYoloMode(SetYoloMode { enabled: self.is_automatic() }), Purpose::None, out);
         }
     }
 
@@ -543,10 +290,14 @@ impl SessionState {
     }
 
     fn rules_changed(&self, scope: &str, out: &mut Output) {
-        if (scope == "global" || scope == self.scope()) && matches!(self.runner, RunnerPhase::Up | RunnerPhase::Starting(Stage::Llm | Stage::History))
-        {
+        if (scope == "global" || scope == self.scope()) && self.takes_settings() {
             self.order(Order::Rules { scope: self.scope().to_owned() }, out);
         }
+    }
+
+    /// The runner has had its first settings and hears of every change to them.
+    fn takes_settings(&self) -> bool {
+        matches!(self.runner, RunnerPhase::Up | RunnerPhase::Starting(Stage::Llm | Stage::History))
     }
 
     /// The rules that apply beside the global ones.
@@ -586,15 +337,6 @@ impl SessionState {
     pub(super) fn touch(&mut self, now: Timestamp) {
         self.row.last_activity_at = self.row.last_activity_at.max(now);
         self.dirty = true;
-    }
-
-    pub(super) fn remember(&mut self, row: &MessageRow) {
-        if row.client_request_id.is_some() {
-            if self.recent.len() == RECENT {
-                self.recent.pop_front();
-            }
-            self.recent.push_back(row.clone());
-        }
     }
 
     /// A row of the transcript that is nobody's message.
