@@ -65,6 +65,11 @@ pub trait Command: Serialize + DeserializeOwned + Send + Sync {
     const ACCESS: Access;
     /// The result of an `ok` response.
     type Output: Serialize + DeserializeOwned + Send;
+
+    /// Where the command takes the id that makes it safe to send again, if it takes one.
+    fn client_request_id(&mut self) -> Option<&mut Option<String>> {
+        None
+    }
 }
 
 /// A request answered by a stream of frames.
@@ -75,6 +80,11 @@ pub trait StreamCommand: Serialize + DeserializeOwned + Send + Sync {
     const ACCESS: Access;
     /// What each line of the stream is.
     type Frame: Serialize + DeserializeOwned + Send;
+
+    /// Whether the first frame comes at once, however quiet the session is.
+    fn is_acknowledged(&self) -> bool {
+        true
+    }
 }
 
 /// Declares a wire object: camelCase, comparable, in the schema.

@@ -7,13 +7,15 @@ use super::*;
 ///
 /// The macro receives `replies { Args = "name", Access -> Output; … }`, the commands with one
 /// reply, and `streams { Args = "name", Access -> Frame; … }`, those answered by frames. The types
-/// are those of [`socket`](crate::socket); they must be in scope where it is called.
+/// are those of [`socket`](crate::socket); they must be in scope where it is called. A reply may be
+/// followed by `, once by field`: the field takes an id that makes the command safe to send again;
+/// a stream by `, acknowledged by field`: without it no frame comes before the first event.
 ///
 /// ```
 /// use galley_protocol::socket::*;
 ///
 /// macro_rules! names {
-///     (replies { $($args:ident = $name:literal, $access:ident -> $output:ty;)+ } streams { $($rest:tt)+ }) => {
+///     (replies { $($args:ident = $name:literal, $access:ident -> $output:ty $(, once by $id:ident)?;)+ } streams { $($rest:tt)+ }) => {
 ///         [$(<$args as Command>::NAME),+]
 ///     };
 /// }
@@ -33,8 +35,8 @@ macro_rules! for_each_command {
                 SessionBriefGet = "session.brief", Read -> SessionBrief;
                 SessionShow = "session.show", Read -> Vec<MessageBrief>;
                 SessionStateGet = "session.state", Core -> SessionState;
-                SessionNew = "session.new", Core -> NewSession;
-                SessionSend = "session.send", Core -> Submitted;
+                SessionNew = "session.new", Core -> NewSession, once by client_request_id;
+                SessionSend = "session.send", Core -> Submitted, once by client_request_id;
                 SessionStop = "session.stop", Core -> StopResult;
                 ApprovalList = "approval.list", Read -> Vec<Approval>;
                 ApprovalRespond = "approval.respond", Core -> ApprovalRespondResult;
@@ -47,7 +49,7 @@ macro_rules! for_each_command {
                 StreamCancel = "stream.cancel", Core -> StreamCancelled;
             }
             streams {
-                SessionWatch = "session.watch", Core -> StreamFrame;
+                SessionWatch = "session.watch", Core -> StreamFrame, acknowledged by from;
                 SessionWait = "session.wait", Read -> WaitFrame;
             }
         }
@@ -57,19 +59,27 @@ macro_rules! for_each_command {
 /// Ties each argument type to its name, needs and answer, and lists them.
 macro_rules! implement {
     (
-        replies { $($args:ident = $name:literal, $access:ident -> $output:ty;)+ }
-        streams { $($stream_args:ident = $stream_name:literal, $stream_access:ident -> $frame:ty;)+ }
+        replies { $($args:ident = $name:literal, $access:ident -> $output:ty $(, once by $id:ident)?;)+ }
+        streams { $($stream_args:ident = $stream_name:literal, $stream_access:ident -> $frame:ty $(, acknowledged by $from:ident)?;)+ }
     ) => {
         $(impl Command for $args {
             const NAME: &'static str = $name;
             const ACCESS: Access = Access::$access;
             type Output = $output;
+
+            $(fn client_request_id(&mut self) -> Option<&mut Option<String>> {
+                Some(&mut self.$id)
+            })?
         })+
 
         $(impl StreamCommand for $stream_args {
             const NAME: &'static str = $stream_name;
             const ACCESS: Access = Access::$stream_access;
             type Frame = $frame;
+
+            $(fn is_acknowledged(&self) -> bool {
+                self.$from.is_some()
+            })?
         })+
 
         /// Every command of this version.

@@ -15,7 +15,7 @@ struct Codec {
 }
 
 macro_rules! codecs {
-    (replies { $($args:ident = $name:literal, $access:ident -> $output:ty;)+ } streams { $($stream_args:ident = $stream_name:literal, $stream_access:ident -> $frame:ty;)+ }) => {
+    (replies { $($args:ident = $name:literal, $access:ident -> $output:ty $(, once by $_id:ident)?;)+ } streams { $($stream_args:ident = $stream_name:literal, $stream_access:ident -> $frame:ty $(, acknowledged by $_from:ident)?;)+ }) => {
         fn codec(command: &str) -> Codec {
             match command {
                 $($name => Codec { args: recode::<$args>, answer: recode::<$output> },)+
