@@ -62,6 +62,11 @@ pub trait Command: Serialize + DeserializeOwned + Send + Sync {
     const ACCESS: Access;
     /// The result of an `ok` response.
     type Output: Serialize + DeserializeOwned + Send;
+
+    /// Where the command takes the id that makes it safe to send again, if it takes one.
+    fn client_request_id(&mut self) -> Option<&mut Option<String>> {
+        None
+    }
 }
 
 /// A request answered by a stream of frames.
@@ -70,25 +75,40 @@ pub trait StreamCommand: Serialize + DeserializeOwned + Send + Sync {
     const NAME: &'static str;
     /// What it needs.
     const ACCESS: Access;
+
+    /// Whether the first frame comes at once, however quiet the session is.
+    fn is_acknowledged(&self) -> bool {
+        true
+    }
 }
 
-/// Ties an argument type to its name, needs and result.
+/// Ties an argument type to its name, needs and result; `once by` names the field of its client
+/// request id.
 macro_rules! command {
-    ($args:ty = $name:literal, $access:ident -> $output:ty) => {
+    ($args:ty = $name:literal, $access:ident -> $output:ty $(, once by $id:ident)?) => {
         impl $crate::socket::Command for $args {
             const NAME: &'static str = $name;
             const ACCESS: $crate::socket::Access = $crate::socket::Access::$access;
             type Output = $output;
+
+            $(fn client_request_id(&mut self) -> Option<&mut Option<String>> {
+                Some(&mut self.$id)
+            })?
         }
     };
 }
 
-/// Ties an argument type to the name and needs of a stream.
+/// Ties an argument type to the name and needs of a stream; `acknowledged by` names the field
+/// without which no frame comes before the first event.
 macro_rules! stream_command {
-    ($args:ty = $name:literal, $access:ident) => {
+    ($args:ty = $name:literal, $access:ident $(, acknowledged by $from:ident)?) => {
         impl $crate::socket::StreamCommand for $args {
             const NAME: &'static str = $name;
             const ACCESS: $crate::socket::Access = $crate::socket::Access::$access;
+
+            $(fn is_acknowledged(&self) -> bool {
+                self.$from.is_some()
+            })?
         }
     };
 }

@@ -481,6 +481,6 @@ wire! {
 command!(SessionBriefGet = "session.brief", Read -> SessionBrief);
 command!(SessionShow = "session.show", Read -> Vec<MessageBrief>);
 command!(SessionStateGet = "session.state", Core -> SessionState);
-command!(SessionNew = "session.new", Core -> NewSession);
-command!(SessionSend = "session.send", Core -> Submitted);
+command!(SessionNew = "session.new", Core -> NewSession, once by client_request_id);
+command!(SessionSend = "session.send", Core -> Submitted, once by client_request_id);
 command!(SessionStop = "session.stop", Core -> StopResult);

@@ -172,7 +172,7 @@ wire! {
     }
 }
 
-stream_command!(SessionWatch = "session.watch", Core);
+stream_command!(SessionWatch = "session.watch", Core, acknowledged by from);
 stream_command!(SessionWait = "session.wait", Read);
 command!(StreamCancel = "stream.cancel", Core -> StreamCancelled);
 

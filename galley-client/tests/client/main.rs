@@ -1,0 +1,8 @@
+//! The client against a fake Core: a real socket, and answers by the book or by no book at all.
+#![cfg(unix)]
+
+mod blocking;
+mod calls;
+mod fake;
+mod socket;
+mod watch;
