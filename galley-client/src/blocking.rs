@@ -141,10 +141,10 @@ impl Wait {
 impl<S> Drop for Iter<S> {
     fn drop(&mut self) {
         self.stream = None;
-        // The connection's task sees the drop only when the runtime has a turn.
-        if tokio::runtime::Handle::try_current().is_err() {
-            self.runtime.block_on(tokio::task::yield_now());
-        }
+        // The connection's task sees the drop only when the runtime has a turn. It gets one on
+        // another thread, as this one may be inside a runtime of the caller's.
+        let runtime = self.runtime.clone();
+        std::thread::Builder::new().name("galley-close".to_owned()).spawn(move || runtime.block_on(tokio::task::yield_now())).ok();
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! # async fn example() -> Result<(), galley_client::Error> {
 //! let client = Client::connect().await?;
-//! let new = client.sessions().new(SessionNew { task: "echo hello".into(), ..SessionNew::default() }).await?;
+//! let new = client.sessions().create(SessionNew { task: "echo hello".into(), ..SessionNew::default() }).await?;
 //!
 //! // Every event of the session, each exactly once, also across a lost connection.
 //! let session = client.session(new.session.id);

@@ -37,7 +37,7 @@ impl Sessions<'_> {
     /// # Errors
     /// As [`Client::call`]; `runner_error` when the agent could not be started, with the ids of
     /// what was stored in `detail`.
-    pub async fn new(&self, session: SessionNew) -> Result<NewSession, Error> {
+    pub async fn create(&self, session: SessionNew) -> Result<NewSession, Error> {
         self.0.call(session).await
     }
 }
