@@ -2,12 +2,17 @@
 
 #![allow(dead_code, unused_imports)]
 
+mod config;
 mod error;
+mod event_log;
 mod lock;
+pub mod paths;
 mod runner;
+mod session;
 mod store;
 mod time;
 
+pub use config::{Config, ConfigFile, Runtime};
 pub use error::{Error, StartCause};
 pub use lock::InstanceLock;
 pub use store::{
