@@ -7,6 +7,7 @@ mod error;
 mod event_log;
 mod lock;
 pub mod paths;
+mod reads;
 mod runner;
 mod session;
 mod store;
