@@ -8,6 +8,8 @@ mod meta;
 mod runtime;
 mod session;
 mod sessions;
+#[cfg(test)]
+mod tests;
 mod wait;
 
 pub use changes::{Changes, PolledChanges};
