@@ -10,7 +10,8 @@ mod output;
 mod place;
 mod report;
 mod run;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use super::backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec};
