@@ -1,11 +1,12 @@
 //! Galley Core: runs agents as supervised local processes and keeps all they say.
 
+#![deny(unsafe_code)]
 #![allow(dead_code, unused_imports)]
 
 mod config;
 mod error;
 pub mod paths;
-mod runner;
+pub mod runner;
 mod store;
 mod time;
 

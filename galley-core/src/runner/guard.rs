@@ -166,6 +166,7 @@ mod tests {
     use super::super::marker::VARIABLE;
     use super::*;
     use galley_testkit::{process_gone, wait_until};
+    use rustix::process::{Pid, Signal, kill_process};
     use std::os::unix::process::CommandExt;
     use std::process::Child;
     use std::time::Duration;
@@ -179,18 +180,69 @@ mod tests {
         known.into_iter().filter(works).collect()
     }
 
-    fn sleeper(mark: Option<&str>) -> Child {
-        let mut command = Command::new("sleep");
-        command.arg("600").process_group(0).env_remove(VARIABLE);
-        if let Some(mark) = mark {
-            command.env(VARIABLE, mark);
+    /// A process in a group of its own, ended with the test.
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn new(mark: Option<&str>) -> Self {
+            let mut command = Command::new("sleep");
+            command.arg("600").process_group(0).env_remove(VARIABLE);
+            if let Some(mark) = mark {
+                command.env(VARIABLE, mark);
+            }
+            Self(command.spawn().unwrap())
         }
-        command.spawn().unwrap()
+
+        fn pid(&self) -> u32 {
+            self.0.id()
+        }
+
+        fn gone(&self) -> bool {
+            process_gone(self.pid())
+        }
     }
 
-    fn end(mut child: Child) {
-        child.kill().unwrap();
-        child.wait().unwrap();
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            // It may be gone already, as the test expects.
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn signal(pid: u32, signal: Signal) {
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+    }
+
+    /// Closes the guard's pipe as the death of Core does: with groups held.
+    fn die(guard: &Guard) {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        drop(reader);
+        guard.state().process.as_mut().unwrap().stdin = ChildStdin::from(writer);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn ignores_terminate(pid: u32) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+        u64::from_str_radix(ignored.trim(), 16).unwrap() & (1 << (Signal::TERM.as_raw() - 1)) != 0
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn it_ignores_the_polite_signals() {
+        let guard = Guard::new(&format!("guard{}signals.i1", std::process::id()), Descriptors::new());
+        guard.ready();
+        let pid = guard.pid().unwrap();
+        wait_until(SOON, "it has set its traps", || ignores_terminate(pid)).unwrap();
+        for polite in [Signal::INT, Signal::TERM, Signal::HUP] {
+            signal(pid, polite);
+        }
+        let group = Sleeper::new(None);
+        std::mem::forget(guard.hold(group.pid()));
+        assert_eq!(guard.pid(), Some(pid));
+        die(&guard);
+        wait_until(SOON, "it does its work", || group.gone() && process_gone(pid)).unwrap();
     }
 
     #[test]
@@ -201,42 +253,35 @@ mod tests {
             let mark = format!("guard{}x{number}.i1", std::process::id());
             let guard = Guard::with_shell(shell, &mark, Descriptors::new());
             guard.ready();
-            let (group, left) = (sleeper(None), sleeper(None));
-            let marked = sleeper(Some(&format!("{mark}.s.1")));
-            let (other, stranger) = (sleeper(Some(&format!("{mark}0.s.1"))), sleeper(None));
-            let held = guard.hold(group.id());
-            drop(guard.hold(left.id()));
+            let (group, left) = (Sleeper::new(None), Sleeper::new(None));
+            let marked = Sleeper::new(Some(&format!("{mark}.s.1")));
+            let (other, stranger) = (Sleeper::new(Some(&format!("{mark}0.s.1"))), Sleeper::new(None));
+            std::mem::forget(guard.hold(group.pid()));
+            drop(guard.hold(left.pid()));
             let pid = guard.pid().unwrap();
-            for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM, rustix::process::Signal::HUP] {
-                rustix::process::kill_process(rustix::process::Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
-            }
-            assert!(!process_gone(group.id()) && !process_gone(marked.id()), "nothing happens while Core lives");
-            // As when Core is killed: the pipe ends while groups are held.
-            guard.state().process.as_mut().unwrap().stdin = Command::new("true").stdin(Stdio::piped()).spawn().unwrap().stdin.take().unwrap();
-            wait_until(SOON, &format!("{shell:?} kills"), || process_gone(group.id()) && process_gone(marked.id())).unwrap();
+            assert!(!group.gone() && !marked.gone(), "nothing happens while Core lives");
+            die(&guard);
+            wait_until(SOON, &format!("{shell:?} kills"), || group.gone() && marked.gone()).unwrap();
             wait_until(SOON, &format!("{shell:?} ends"), || process_gone(pid)).unwrap();
             for spared in [&left, &other, &stranger] {
-                assert!(!process_gone(spared.id()), "{shell:?} killed a stranger");
+                assert!(!spared.gone(), "{shell:?} killed a stranger");
             }
-            drop(held);
-            [group, left, marked, other, stranger].into_iter().for_each(end);
         }
     }
 
     #[test]
     fn a_guard_that_died_or_stands_still_is_replaced_and_told_everything() {
-        use rustix::process::{Pid, Signal, kill_process};
         let mark = format!("guard{}replaced.i1", std::process::id());
         let guard = Guard::new(&mark, Descriptors::new());
-        let group = sleeper(None);
-        let held = guard.hold(group.id());
+        let group = Sleeper::new(None);
+        std::mem::forget(guard.hold(group.pid()));
         let first = guard.pid().unwrap();
-        kill_process(Pid::from_raw(first.cast_signed()).unwrap(), Signal::KILL).unwrap();
+        signal(first, Signal::KILL);
         wait_until(SOON, "the guard dies", || process_gone(first)).unwrap();
         guard.ready();
         let second = guard.pid().unwrap();
         assert_ne!(first, second);
-        kill_process(Pid::from_raw(second.cast_signed()).unwrap(), Signal::STOP).unwrap();
+        signal(second, Signal::STOP);
         // Until its pipe is full.
         wait_until(SOON, "the stopped guard is replaced", || {
             for _ in 0..1000 {
@@ -246,11 +291,9 @@ mod tests {
         })
         .unwrap();
         assert!(process_gone(second));
-        assert!(!process_gone(group.id()), "a guard that is replaced kills nothing");
-        std::mem::forget(held);
+        assert!(!group.gone(), "a guard that is replaced kills nothing");
         let third = guard.pid().unwrap();
-        guard.state().process.as_mut().unwrap().stdin = Command::new("true").stdin(Stdio::piped()).spawn().unwrap().stdin.take().unwrap();
-        wait_until(SOON, "the third knows the group", || process_gone(group.id()) && process_gone(third)).unwrap();
-        end(group);
+        die(&guard);
+        wait_until(SOON, "the third knows the group", || group.gone() && process_gone(third)).unwrap();
     }
 }
