@@ -108,20 +108,22 @@ mod platform {
             environ.clear();
             let Ok(file) = File::open(format!("/proc/{pid}/environ")) else { return };
             let read = file.take(MAX_ENVIRON).read_to_end(environ);
-            if read.is_err() || !environ.is_empty() || !becomes_another_program(pid) {
+            if read.is_err() || !environ.is_empty() || !has_environment(pid) {
                 return;
             }
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Whether a process whose environment reads as empty is amid `execve`: alive, no thread of the
-    /// kernel, and its environment's end is nowhere yet.
-    fn becomes_another_program(pid: u32) -> bool {
+    /// Whether a process whose environment read as empty has one, or will in a moment: it is alive,
+    /// no thread of the kernel, and its environment does not end where it starts (at 0, amid
+    /// `execve`, nothing is said yet).
+    fn has_environment(pid: u32) -> bool {
         const KERNEL_THREAD: u32 = 0x0020_0000;
         stat_fields(pid, |fields| {
             let flags: u32 = fields.get(6)?.parse().ok()?;
-            Some(!matches!(*fields.first()?, "Z" | "X") && flags & KERNEL_THREAD == 0 && *fields.get(48)? == "0")
+            let (start, end) = (*fields.get(47)?, *fields.get(48)?);
+            Some(!matches!(*fields.first()?, "Z" | "X") && flags & KERNEL_THREAD == 0 && (start != end || end == "0"))
         })
         .unwrap_or(false)
     }
