@@ -82,9 +82,12 @@ impl Engine {
         brief
     }
 
-    /// Every event of the log, from the first to the stream's end.
+    /// Every event of the log there is now.
     pub async fn log(&self, id: &str) -> Vec<WatchEvent> {
-        collect(self.client.watch(id, WatchOptions { from: Some(WatchFrom::Start), ..WatchOptions::default() })).await.0
+        let last = self.brief(id).await.last_index.unwrap();
+        let watch = self.client.watch(id, WatchOptions { from: Some(WatchFrom::Start), stay: true, ..WatchOptions::default() });
+        let events = watch.filter_map(async |item| if let WatchItem::Event(event) = item.unwrap() { Some(event) } else { None });
+        events.take(last as usize).collect().await
     }
 
     /// Waits until an event satisfies `wanted` and returns it.
