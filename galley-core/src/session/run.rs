@@ -2,7 +2,7 @@
 
 use super::output::{Effect, Output, Timer};
 use super::sending::clear_run_timers;
-use super::state::{Gate, Hold, Outcome, SessionState, new_message_id};
+use super::state::{Gate, Hold, Outcome, RunnerPhase, SessionState, new_message_id};
 use crate::store::{Change, MessageRow};
 use crate::time::Timestamp;
 use bytes::Bytes;
@@ -234,6 +234,9 @@ impl SessionState {
             Self::runner_is_gone(down, out);
         }
         self.advance(now, out);
+        if matches!((&self.gate, &self.runner), (Gate::Free, RunnerPhase::Down)) {
+            self.queue_becomes_pending(None, out);
+        }
     }
 
     /// No `run_complete` followed what looked like the end.

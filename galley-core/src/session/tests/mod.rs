@@ -1,6 +1,7 @@
 //! The rules of a session, one test per rule, on a fake clock, a fake runner and a fake store.
 
 mod harness;
+mod model;
 mod sending;
 
 use super::output::{Effect, Order, Purpose, Reply, ReplyTo, Timer};
