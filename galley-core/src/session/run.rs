@@ -143,7 +143,9 @@ impl SessionState {
     }
 
     fn run_complete(&mut self, now: Timestamp, complete: RunComplete, out: &mut Output) {
-        if self.speaks_of_open_run() {
+        // A run stopped before its announcement ends without one.
+        let stopped = matches!(&self.gate, Gate::Open(run) if run.abort.is_some()) && complete.exit_reason.result == ExitResult::Aborted;
+        if stopped || self.speaks_of_open_run() {
             return self.complete(now, complete, out);
         }
         if let Gate::Open(run) = &mut self.gate {
