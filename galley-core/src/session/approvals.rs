@@ -6,7 +6,7 @@ use crate::error::{Error, StartCause};
 use crate::store::{ApprovalRow, Change, Rule};
 use crate::time::Timestamp;
 use galley_protocol::ipc::{ApprovalOutcome, ApprovalResolved, ApprovalResponse, Command, Decision, ToolCallPending};
-use galley_protocol::socket::{ApprovalState, Origin, SessionStatus};
+use galley_protocol::socket::{Approval, ApprovalState, Origin, SessionStatus};
 
 /// Tools too sensitive to be allowed everywhere for good.
 const NEVER_GLOBAL: &[&str] = &["start_long_term_update"];
@@ -59,7 +59,7 @@ impl SessionState {
             return out.reply(Some(to), Err(Error::NotFound(format!("no open approval {id} in session {}", self.row.id))));
         };
         if open.row.state == ApprovalState::Answered {
-            return out.reply(Some(to), Err(already_answered(&open.row)));
+            return out.reply(Some(to), Err(already_answered(&open.row.clone().into_brief())));
         }
         if decision == Decision::AlwaysAllowGlobal && NEVER_GLOBAL.contains(&open.row.tool_name.as_str()) {
             let message = format!("{} is too sensitive to be allowed everywhere; use allow_once or always_allow_project", open.row.tool_name);
@@ -103,7 +103,7 @@ impl SessionState {
                 self.set_status(now, SessionStatus::Running);
             }
         }
-        out.reply(open.reply, Ok(Reply::Approved(Box::new(open.row.brief()))));
+        out.reply(open.reply, Ok(Reply::Approved(Box::new(open.row.clone().into_brief()))));
     }
 
     /// `always_*` becomes a rule, and every live runner in its scope hears of it.
@@ -148,12 +148,14 @@ impl SessionState {
 }
 
 /// The error of a second answer; it says who was first.
-pub fn already_answered(row: &ApprovalRow) -> Error {
-    let decision = row.decision.as_ref().map_or("an answer", Decision::as_str);
-    let by = row.by.as_deref().unwrap_or("somebody");
+pub fn already_answered(approval: &Approval) -> Error {
+    let decision = approval.decision.as_ref().map_or("an answer", Decision::as_str);
+    let by = approval.by.as_deref().unwrap_or("somebody");
     Error::InvalidArgs {
-        message: format!("approval {} already has {decision} by {by}", row.id),
-        detail: Some(serde_json::json!({ "cause": "already_resolved", "state": row.state.as_str(), "decision": row.decision, "by": row.by })),
+        message: format!("approval {} is {} already: {decision} by {by}", approval.id, approval.state),
+        detail: Some(
+            serde_json::json!({ "cause": "already_resolved", "state": approval.state.as_str(), "decision": approval.decision, "by": approval.by }),
+        ),
     }
 }
 

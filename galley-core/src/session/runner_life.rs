@@ -190,7 +190,7 @@ impl SessionState {
             }
             let message_id = waiting.row.id.clone();
             let replies = std::mem::take(&mut waiting.replies);
-            let told = Submitted { message: Some(waiting.row.brief()), dispatch: Dispatch::PersistedOnly, queue: None, warning: None };
+            let told = Submitted { message: Some(waiting.row.clone().into_brief()), dispatch: Dispatch::PersistedOnly, queue: None, warning: None };
             self.note_answer(&message_id, &told);
             let detail = json!({ "sessionId": self.row.id, "messageId": message_id });
             let error = Error::Runner { cause, message: message.clone(), stderr_tail: stderr_tail.clone(), detail: Some(detail) };

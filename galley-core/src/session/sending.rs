@@ -342,12 +342,12 @@ impl SessionState {
             return;
         }
         let queue = place.filter(|_| dispatch == Dispatch::Queued).map(|place| QueuePosition { position: place as u32 + 1 });
-        let submitted = Submitted { message: Some(message.row.brief()), dispatch, queue, warning };
+        let submitted = Submitted { message: Some(message.row.clone().into_brief()), dispatch, queue, warning };
         self.note_answer(&message.row.id, &submitted);
         for to in std::mem::take(&mut message.replies) {
             let reply = if std::mem::take(&mut message.creates) {
                 let Submitted { dispatch, warning, .. } = submitted.clone();
-                Reply::Created(Box::new(NewSession { session: self.brief(), message: message.row.brief(), dispatch, warning }))
+                Reply::Created(Box::new(NewSession { session: self.brief(), message: message.row.clone().into_brief(), dispatch, warning }))
             } else {
                 Reply::Submitted(Box::new(submitted.clone()))
             };
@@ -359,6 +359,15 @@ impl SessionState {
     pub(super) fn order_history(&self, out: &mut Output) {
         let exclude = self.waiting.front().map(|waiting| waiting.row.id.clone());
         self.order(Order::History { exclude }, out);
+    }
+}
+
+/// What a sender is told whose request was made before.
+pub fn submitted_again(state: Option<&MessageState>) -> Dispatch {
+    match state {
+        Some(MessageState::Queued) => Dispatch::Queued,
+        Some(MessageState::Pending) => Dispatch::PersistedOnly,
+        _ => Dispatch::Dispatched,
     }
 }
 

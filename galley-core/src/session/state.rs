@@ -10,7 +10,7 @@
 
 use super::event::{Admitted, Kind};
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
-use crate::store::{Change, LogChunk, MessageRow, SessionRow, SessionSnapshot};
+use crate::store::{Change, LogChunk, MessageRow, SessionCounts, SessionRow, SessionSnapshot};
 use crate::time::Timestamp;
 use bytes::Bytes;
 use galley_protocol::ipc::{Command, Event, Llm, SetYoloMode, UserMessage};
@@ -136,6 +136,16 @@ impl SessionState {
         &self.row.id
     }
 
+    /// Name of the runtime that serves it.
+    pub fn runtime(&self) -> &str {
+        &self.row.runtime_id
+    }
+
+    /// The working directory it was created with.
+    pub fn cwd(&self) -> Option<&str> {
+        self.row.cwd.as_deref()
+    }
+
     /// Index of the last event.
     pub fn last_index(&self) -> u64 {
         self.last_index
@@ -177,7 +187,8 @@ impl SessionState {
 
     /// The session's row as it stands in memory.
     pub fn brief(&self) -> SessionBrief {
-        self.row.brief(self.queued_count(), self.count(&MessageState::Pending), self.last_index)
+        let counts = SessionCounts { queued: self.queued_count(), pending: self.count(&MessageState::Pending), last_index: self.last_index };
+        self.row.clone().into_brief(counts)
     }
 
     fn report(&self) -> StateReport {
