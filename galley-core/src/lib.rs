@@ -2,10 +2,24 @@
 
 #![allow(dead_code, unused_imports)]
 
+mod config;
+mod core;
 mod error;
-mod runner;
+mod event_log;
+mod lock;
+pub mod paths;
+pub mod runner;
+mod server;
+mod session;
 mod store;
 mod time;
 
+pub use self::core::{Core, CoreBuilder};
+pub use config::{Config, ConfigFile, Runtime};
 pub use error::{Error, StartCause};
+pub use lock::InstanceLock;
+pub use store::{
+    ApprovalQuery, ApprovalRow, Change, LogChunk, MessageQuery, MessageRow, Page, ReadStore, Rule, RuntimeFilter, SearchQuery, SessionCounts,
+    SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
+};
 pub use time::Timestamp;

@@ -146,6 +146,16 @@ impl LineDecoder {
         self.end - self.start
     }
 
+    /// Whether an over-long line is being skipped right now.
+    pub fn is_skipping(&self) -> bool {
+        self.skipped.is_some()
+    }
+
+    /// How many bytes of it have been skipped so far.
+    pub fn skipped(&self) -> u64 {
+        self.skipped.unwrap_or(0)
+    }
+
     fn skip_if_too_long(&mut self) {
         let held = self.end - self.start;
         if self.skipped.is_none() && held > self.max_line + 1 {

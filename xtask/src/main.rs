@@ -1,1 +1,49 @@
-fn main() {}
+//! Repository tasks, run as `cargo xtask <task>`.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
+
+mod generate;
+mod schema;
+mod test;
+
+use anyhow::bail;
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <task>
+
+Tasks:
+  test                run every check the repository must pass, stopping at the first that fails
+  generate [--check]  write the generated files, or only check that they are up to date";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args.iter().map(String::as_str).collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[&str]) -> anyhow::Result<()> {
+    match args {
+        ["test"] => test::run(),
+        ["generate"] => generate::write(),
+        ["generate", "--check"] => generate::check(),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        [] => bail!("no task given\n\n{USAGE}"),
+        other => bail!("no such task: `{}`\n\n{USAGE}", other.join(" ")),
+    }
+}
+
+/// The repository's root.
+fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package)
+}

@@ -1,5 +1,19 @@
 //! Agents as runners: how they are started, spoken to, and ended.
 
 mod backend;
+mod descriptors;
+#[cfg(unix)]
+mod guard;
+mod kill;
+mod manager;
+mod marker;
+mod pipes;
+mod process;
+mod shell;
+mod spawn;
+mod table;
 
 pub use backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec, Undelivered};
+pub use manager::RunnerManager;
+pub use process::ProcessBackend;
+pub(crate) use shell::ShellBackend;

@@ -1,11 +1,16 @@
 //! Where sessions live. Writes are data: the one write is [`SessionStore::commit`], atomic over
 //! all its [`Change`]s. Reads are in [`ReadStore`], so that a read-only file answers them too.
 
+mod brief;
 mod change;
 mod query;
+mod sqlite;
 
+pub use brief::SessionCounts;
 pub use change::{ApprovalRow, Change, LogChunk, MessageRow, Rule, SessionRow, SessionSnapshot};
 pub use query::{ApprovalQuery, MessageQuery, Page, RuntimeFilter, SearchQuery, SessionQuery};
+pub use sqlite::{SqliteReader, SqliteStore};
+pub(crate) use sqlite::{create_private_dir, sibling};
 
 use crate::error::Error;
 use async_trait::async_trait;

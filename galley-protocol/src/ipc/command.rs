@@ -1,80 +1,99 @@
 //! What Core tells a runner (§5).
 
 use super::event::DecodeError;
-use super::model::{Decision, HistoryMessage};
-use serde::{Deserialize, Serialize};
+use super::model::{Decision, HistoryMessage, null_as_default};
+use crate::RawJson;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 
-/// One command to a runner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub enum Command {
+macro_rules! commands {
+    ($($(#[$meta:meta])* $variant:ident($body:ident) = $kind:literal),+ $(,)?) => {
+        /// One command to a runner.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+        #[serde(tag = "kind")]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[non_exhaustive]
+        pub enum Command {
+            $($(#[$meta])* #[serde(rename = $kind)] $variant($body),)+
+        }
+
+        impl Command {
+            /// The kinds of this version.
+            pub const KINDS: &'static [&'static str] = &[$($kind),+];
+
+            /// Decodes a line.
+            ///
+            /// # Errors
+            /// [`DecodeError`] when the line is no command of this version or lacks a field;
+            /// unknown fields are not an error.
+            pub fn from_line(line: &[u8]) -> Result<Self, DecodeError> {
+                let CommandLine { kind } = serde_json::from_slice(line).map_err(DecodeError::NotACommand)?;
+                match kind.as_ref() {
+                    $($kind => serde_json::from_slice(line).map(Self::$variant).map_err(|source| DecodeError::BadFields { kind: $kind, source }),)+
+                    other => Err(DecodeError::UnknownCommand(other.to_owned())),
+                }
+            }
+
+            /// The command's kind.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $kind,)+
+                }
+            }
+        }
+
+        $(impl From<$body> for Command {
+            fn from(body: $body) -> Self {
+                Self::$variant(body)
+            }
+        })+
+    };
+}
+
+commands! {
     /// §5.1: start a run.
-    UserMessage(UserMessage),
+    UserMessage(UserMessage) = "user_message",
     /// §5.2: the answer to `tool_call_pending`.
-    ApprovalResponse(ApprovalResponse),
+    ApprovalResponse(ApprovalResponse) = "approval_response",
     /// §5.3: the answer to `ask_user`.
-    AskUserResponse(AskUserResponse),
+    AskUserResponse(AskUserResponse) = "ask_user_response",
     /// §5.4: stop the current run.
-    Abort(Abort),
+    Abort(Abort) = "abort",
     /// §5.5: put an earlier conversation in place.
-    LoadHistory(LoadHistory),
+    LoadHistory(LoadHistory) = "load_history",
     /// §5.6: the tools that need no approval.
-    SetApprovalRules(SetApprovalRules),
+    SetApprovalRules(SetApprovalRules) = "set_approval_rules",
     /// §5.7: run every tool without approval, or not.
-    SetYoloMode(SetYoloMode),
+    SetYoloMode(SetYoloMode) = "set_yolo_mode",
     /// §5.8: use another model.
-    SetLlm(SetLlm),
+    SetLlm(SetLlm) = "set_llm",
     /// §5.9: finish and exit.
-    Shutdown(Shutdown),
+    Shutdown(Shutdown) = "shutdown",
     /// §5.10: put the tool definitions into the history again.
-    ReinjectTools(ReinjectTools),
+    ReinjectTools(ReinjectTools) = "reinject_tools",
     /// §5.11: start the desktop pet.
-    AttachPet(AttachPet),
+    AttachPet(AttachPet) = "attach_pet",
     /// §5.12: stop the desktop pet.
-    DetachPet(DetachPet),
+    DetachPet(DetachPet) = "detach_pet",
+}
+
+/// What every command line has.
+#[derive(Deserialize)]
+struct CommandLine<'a> {
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+}
+
+// Not derived: an internally tagged enum buffers its fields in a form that cannot hold raw JSON.
+impl<'de> Deserialize<'de> for Command {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let line = RawJson::deserialize(deserializer)?;
+        Self::from_line(line.as_str().as_bytes()).map_err(D::Error::custom)
+    }
 }
 
 impl Command {
-    /// The kinds of this version.
-    pub const KINDS: &'static [&'static str] = &[
-        "user_message",
-        "approval_response",
-        "ask_user_response",
-        "abort",
-        "load_history",
-        "set_approval_rules",
-        "set_yolo_mode",
-        "set_llm",
-        "shutdown",
-        "reinject_tools",
-        "attach_pet",
-        "detach_pet",
-    ];
-
-    /// Decodes a line.
-    ///
-    /// # Errors
-    /// [`DecodeError`] when the line is no command; unknown fields are not an error.
-    pub fn from_line(line: &[u8]) -> Result<Self, DecodeError> {
-        serde_json::from_slice(line).map_err(|source| {
-            #[derive(Deserialize)]
-            struct Kind<'a>(#[serde(borrow)] Cow<'a, str>);
-            #[derive(Deserialize)]
-            struct Peek<'a> {
-                #[serde(borrow)]
-                kind: Kind<'a>,
-            }
-            let kind = serde_json::from_slice::<Peek<'_>>(line).ok().map(|peek| peek.kind.0);
-            match kind.and_then(|kind| Self::KINDS.iter().find(|known| **known == kind)) {
-                Some(kind) => DecodeError::BadFields { kind, source },
-                None => DecodeError::NotAnEvent(source),
-            }
-        })
-    }
-
     /// The command as one line, with its newline: what is written to the runner.
     ///
     /// # Errors
@@ -94,7 +113,8 @@ pub struct UserMessage {
     /// What the user said.
     pub text: String,
     /// Absolute paths of local image files.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub images: Vec<String>,
     /// The turn this message has in the session, from 0; runners may ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,10 +159,12 @@ pub struct LoadHistory {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetApprovalRules {
     /// Tools allowed everywhere.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub always_allow_global: Vec<String>,
     /// Tools allowed in this session's project (or in ungrouped sessions).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub always_allow_project: Vec<String>,
 }
 

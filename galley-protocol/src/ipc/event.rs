@@ -1,17 +1,24 @@
 //! What a runner tells Core (§4), and the few events Core adds to a session's log.
 
-use super::model::{ApprovalOutcome, Category, ExitReason, Llm, RiskLevel, Severity, SystemVariant, ToolStatus};
+use super::model::{ApprovalOutcome, Category, ExitReason, Llm, RiskLevel, Severity, SystemVariant, ToolStatus, null_as_default};
 use crate::RawJson;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// Why a line is not the event it claims to be.
+/// Why a line is not the event or command it should be.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The line is not a JSON object with a string `kind`.
     #[error("not an event: {0}")]
     NotAnEvent(#[source] serde_json::Error),
+    /// The line is not a JSON object with a string `kind`.
+    #[error("not a command: {0}")]
+    NotACommand(#[source] serde_json::Error),
+    /// No command of this version has this kind.
+    #[error("unknown command: {0}")]
+    UnknownCommand(String),
     /// The kind is known but its fields are not of its shape.
     #[error("bad {kind}: {source}")]
     BadFields {
@@ -30,8 +37,8 @@ pub struct EventLine<'a> {
     /// The event's kind, known or not.
     #[serde(borrow)]
     pub kind: Cow<'a, str>,
-    /// The session the runner believes it serves; absent is implied.
-    #[serde(borrow, default)]
+    /// The session the runner believes it serves; implied when it is absent or not a string.
+    #[serde(borrow, default, deserialize_with = "text_if_any")]
     pub session_id: Option<Cow<'a, str>>,
 }
 
@@ -43,6 +50,14 @@ impl<'a> EventLine<'a> {
     pub fn peek(line: &'a [u8]) -> Result<Self, DecodeError> {
         serde_json::from_slice(line).map_err(DecodeError::NotAnEvent)
     }
+}
+
+/// The value when it is a string, borrowed unless it has escapes. Whatever else it is does not stop
+/// the line from being an event.
+fn text_if_any<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'a, str>>, D::Error> {
+    let json = <&'de RawValue>::deserialize(deserializer)?.get();
+    let quoted = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    Ok(quoted.and_then(|text| if text.contains('\\') { serde_json::from_str(json).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(text)) }))
 }
 
 macro_rules! events {
@@ -172,7 +187,12 @@ impl schemars::JsonSchema for UnknownEvent {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "object", "required": ["kind"], "properties": { "kind": { "type": "string" } } })
+        // The known kinds have schemas of their own, which this one must not soften.
+        schemars::json_schema!({
+            "type": "object",
+            "required": ["kind"],
+            "properties": { "kind": { "type": "string", "not": { "enum": Event::KINDS } } },
+        })
     }
 }
 
@@ -310,9 +330,11 @@ body! {
         summary: Option<String>,
         /// The step's tool calls, verbatim; see [`ToolCall`](super::ToolCall).
         #[serde(default, deserialize_with = "null_as_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawJson>>"))]
         tool_calls: Vec<RawJson>,
         /// The step's tool results, verbatim; see [`ToolResult`](super::ToolResult).
         #[serde(default, deserialize_with = "null_as_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawJson>>"))]
         tool_results: Vec<RawJson>,
         /// Set when the agent leaves its loop with this step.
         #[serde(default)]
@@ -342,8 +364,9 @@ body! {
         question: String,
         /// Answers to choose from; empty for an open question.
         #[serde(default, deserialize_with = "null_as_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
         candidates: Vec<String>,
-        /// The run stays open until the answer comes (not in the seed's agent, which ends its run).
+        /// The run stays open until the answer comes (otherwise asking ends the run).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         blocking: Option<bool>,
     }
@@ -367,13 +390,16 @@ body! {
         /// One sentence for people.
         message: String,
         /// Where it belongs.
-        #[serde(default = "bridge")]
+        #[serde(default, deserialize_with = "null_as_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Category>"))]
         category: Category,
         /// How bad it is.
-        #[serde(default = "severe")]
+        #[serde(default, deserialize_with = "null_as_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Severity>"))]
         severity: Severity,
         /// Whether trying again may help.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "null_as_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
         retryable: bool,
         /// What to do about it: `check_llm_config`, `network`, `quota_exceeded`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -441,7 +467,8 @@ body! {
         /// Markdown.
         content: String,
         /// Which kind of message.
-        #[serde(default = "plain_system")]
+        #[serde(default, deserialize_with = "null_as_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<SystemVariant>"))]
         variant: SystemVariant,
     }
 }
@@ -487,21 +514,4 @@ body! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bytes: Option<u64>,
     }
-}
-
-fn bridge() -> Category {
-    Category::Bridge
-}
-
-fn severe() -> Severity {
-    Severity::Error
-}
-
-fn plain_system() -> SystemVariant {
-    SystemVariant::System
-}
-
-/// Specified as a list, sent as `null` by some: both mean "none".
-fn null_as_default<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Galley IPC protocol, version 0.1: the lines a runner and Core exchange (seed `000`).
+//! Galley IPC protocol, version 0.1: the lines a runner and Core exchange.
 //!
 //! A runner writes [`Event`]s to its standard output and reads [`Command`]s from its standard
 //! input, one JSON object per line.

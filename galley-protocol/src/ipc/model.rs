@@ -2,7 +2,7 @@
 
 use crate::RawJson;
 use crate::open_enum::open_enum;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 open_enum! {
     /// How dangerous a tool call is (§4.3).
@@ -15,18 +15,21 @@ open_enum! {
 }
 
 open_enum! {
-    /// Where an error belongs (§4.10). Business errors never fail a run.
-    pub enum Category { Bridge = "bridge", Runtime = "runtime", Business = "business" }
+    /// Where an error belongs (§4.10). Business errors never fail a run. Bridge, when a runner does not say.
+    #[derive(Default)]
+    pub enum Category { #[default] Bridge = "bridge", Runtime = "runtime", Business = "business" }
 }
 
 open_enum! {
-    /// How bad an error is (§4.10).
-    pub enum Severity { Error = "error", Warning = "warning", Info = "info" }
+    /// How bad an error is (§4.10). Error, when a runner does not say.
+    #[derive(Default)]
+    pub enum Severity { #[default] Error = "error", Warning = "warning", Info = "info" }
 }
 
 open_enum! {
-    /// What kind of message a `system_message` is (§4.16).
-    pub enum SystemVariant { SideQuestion = "side_question", System = "system" }
+    /// What kind of message a `system_message` is (§4.16). System, when a runner does not say.
+    #[derive(Default)]
+    pub enum SystemVariant { SideQuestion = "side_question", #[default] System = "system" }
 }
 
 open_enum! {
@@ -95,7 +98,8 @@ pub struct Llm {
     /// Name for people.
     pub display_name: String,
     /// Whether the runner uses it now.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub is_current: bool,
 }
 
@@ -146,9 +150,16 @@ pub struct HistoryMessage {
     /// What was said.
     pub content: String,
     /// The step's tool calls, as the runner reported them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawJson>>"))]
     pub tool_calls: Vec<RawJson>,
     /// The step's tool results, as the runner reported them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawJson>>"))]
     pub tool_results: Vec<RawJson>,
+}
+
+/// For a field that has a default: null means the same as its absence (§2).
+pub(super) fn null_as_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }

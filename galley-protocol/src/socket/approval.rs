@@ -1,6 +1,6 @@
 //! `approval.*`: what waits for a yes or a no.
 
-use super::{command, wire};
+use super::wire;
 use crate::RawJson;
 use crate::ipc::{Decision, RiskLevel};
 use crate::open_enum::open_enum;
@@ -127,7 +127,3 @@ wire! {
         pub mode: ApprovalMode,
     }
 }
-
-command!(ApprovalList = "approval.list", Read -> Vec<Approval>);
-command!(ApprovalRespond = "approval.respond", Core -> ApprovalRespondResult);
-command!(ApprovalModeSet = "approval.mode", Core -> ApprovalModeResult);

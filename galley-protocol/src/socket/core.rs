@@ -1,6 +1,6 @@
 //! `core.*`: the running engine.
 
-use super::{command, wire};
+use super::wire;
 
 wire! {
     /// Asks a running Core about itself.
@@ -66,6 +66,3 @@ wire! {
         pub shutting_down: bool,
     }
 }
-
-command!(CoreInfoGet = "core.info", Core -> CoreInfo);
-command!(CoreShutdown = "core.shutdown", Core -> CoreShutdownResult);

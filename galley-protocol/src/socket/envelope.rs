@@ -1,4 +1,4 @@
-//! Requests and responses (seed `000` §2).
+//! Requests and responses (IPC protocol §2).
 
 use super::{Command, ErrorTag, SCHEMA_VERSION, StreamCommand};
 use crate::RawJson;
@@ -110,7 +110,7 @@ pub struct Response {
 }
 
 /// An error as the command line prints it: the tag, the message, and the message again under
-/// `detail`, where the seed's examples have it.
+/// `detail`, where the Agent API's examples have it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorBody {

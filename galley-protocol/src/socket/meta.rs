@@ -1,6 +1,6 @@
 //! `ping`, `version`, `status`, `health`: about Galley itself.
 
-use super::{command, wire};
+use super::wire;
 use crate::open_enum::open_enum;
 
 wire! {
@@ -94,8 +94,3 @@ open_enum! {
         Deferred = "deferred_b4",
     }
 }
-
-command!(Ping = "ping", Read -> Pong);
-command!(VersionGet = "version", Read -> Version);
-command!(StatusGet = "status", Read -> StatusSummary);
-command!(HealthGet = "health", Read -> HealthReport);

@@ -1,7 +1,8 @@
-//! The Agent API, schema version 1: the lines a client and Core exchange (seeds `000` and `002`).
+//! The Agent API, schema version 1: the lines a client and Core exchange.
 //!
 //! Every request is a type: its fields are the arguments, [`Command::NAME`] the word on the wire,
-//! [`Command::Output`] the result.
+//! [`Command::Output`] the result. [`for_each_command!`](crate::for_each_command) is the one list of
+//! them.
 //!
 //! ```
 //! use galley_protocol::socket::{Command, Request, SessionBriefGet};
@@ -15,6 +16,7 @@ mod core;
 mod envelope;
 mod error_tag;
 mod meta;
+mod registry;
 mod runtime;
 mod session;
 mod sessions;
@@ -28,6 +30,7 @@ pub use core::{CoreCounters, CoreInfo, CoreInfoGet, CoreLimits, CorePaths, CoreS
 pub use envelope::{ErrorBody, Request, RequestLine, Response};
 pub use error_tag::ErrorTag;
 pub use meta::{CheckStatus, HealthCheck, HealthGet, HealthReport, LiveSummary, Ping, Pong, StatusGet, StatusSummary, Version, VersionGet};
+pub use registry::{COMMANDS, CommandInfo};
 pub use runtime::{Backend, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeKind, RuntimeList};
 pub use session::{
     AskState, AttachmentKind, Dispatch, IfBusy, LlmChoice, MessageAttachment, MessageBrief, MessageRole, MessageState, NewSession, Origin,
@@ -75,42 +78,13 @@ pub trait StreamCommand: Serialize + DeserializeOwned + Send + Sync {
     const NAME: &'static str;
     /// What it needs.
     const ACCESS: Access;
+    /// What each line of the stream is.
+    type Frame: Serialize + DeserializeOwned + Send;
 
     /// Whether the first frame comes at once, however quiet the session is.
     fn is_acknowledged(&self) -> bool {
         true
     }
-}
-
-/// Ties an argument type to its name, needs and result; `once by` names the field of its client
-/// request id.
-macro_rules! command {
-    ($args:ty = $name:literal, $access:ident -> $output:ty $(, once by $id:ident)?) => {
-        impl $crate::socket::Command for $args {
-            const NAME: &'static str = $name;
-            const ACCESS: $crate::socket::Access = $crate::socket::Access::$access;
-            type Output = $output;
-
-            $(fn client_request_id(&mut self) -> Option<&mut Option<String>> {
-                Some(&mut self.$id)
-            })?
-        }
-    };
-}
-
-/// Ties an argument type to the name and needs of a stream; `acknowledged by` names the field
-/// without which no frame comes before the first event.
-macro_rules! stream_command {
-    ($args:ty = $name:literal, $access:ident $(, acknowledged by $from:ident)?) => {
-        impl $crate::socket::StreamCommand for $args {
-            const NAME: &'static str = $name;
-            const ACCESS: $crate::socket::Access = $crate::socket::Access::$access;
-
-            $(fn is_acknowledged(&self) -> bool {
-                self.$from.is_some()
-            })?
-        }
-    };
 }
 
 /// Declares a wire object: camelCase, comparable, in the schema.
@@ -124,4 +98,4 @@ macro_rules! wire {
     };
 }
 
-pub(crate) use {command, stream_command, wire};
+pub(crate) use wire;

@@ -1,7 +1,7 @@
 //! `runtime.*`: the agents that can be started. These commands edit or read the configuration
 //! file; a running Core notices.
 
-use super::{command, wire};
+use super::wire;
 use crate::open_enum::open_enum;
 
 open_enum! {
@@ -94,7 +94,3 @@ wire! {
         pub capabilities: Option<Vec<String>>,
     }
 }
-
-command!(RuntimeList = "runtime.list", Read -> Vec<RuntimeBrief>);
-command!(RuntimeAdd = "runtime.add", Read -> RuntimeBrief);
-command!(RuntimeCheck = "runtime.check", Read -> RuntimeCheckResult);

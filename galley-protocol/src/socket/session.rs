@@ -1,6 +1,6 @@
 //! `session.*`: one session.
 
-use super::{ApprovalMode, command, wire};
+use super::{ApprovalMode, wire};
 use crate::RawJson;
 use crate::ipc::ExitReason;
 use crate::open_enum::open_enum;
@@ -159,7 +159,7 @@ wire! {
         pub runtime_kind: super::RuntimeKind,
         /// The runtime's name for people.
         pub runtime_label: String,
-        /// The same as `runtimeKind`, under the seed's older name.
+        /// The same as `runtimeKind`, under its older name.
         pub ga_runtime_kind: super::RuntimeKind,
         /// The runtime's name in the configuration.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -477,10 +477,3 @@ wire! {
         pub dispatch: StopDispatch,
     }
 }
-
-command!(SessionBriefGet = "session.brief", Read -> SessionBrief);
-command!(SessionShow = "session.show", Read -> Vec<MessageBrief>);
-command!(SessionStateGet = "session.state", Core -> SessionState);
-command!(SessionNew = "session.new", Core -> NewSession, once by client_request_id);
-command!(SessionSend = "session.send", Core -> Submitted, once by client_request_id);
-command!(SessionStop = "session.stop", Core -> StopResult);

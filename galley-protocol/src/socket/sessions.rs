@@ -1,6 +1,6 @@
 //! `sessions.*`: many sessions.
 
-use super::{SessionBrief, SessionStatus, command, wire};
+use super::{SessionStatus, wire};
 use crate::open_enum::open_enum;
 
 open_enum! {
@@ -89,6 +89,3 @@ wire! {
         pub incomplete: Option<bool>,
     }
 }
-
-command!(SessionsList = "sessions.list", Read -> Vec<SessionBrief>);
-command!(SessionsSearch = "sessions.search", Read -> Vec<SearchHit>);

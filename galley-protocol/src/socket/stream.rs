@@ -1,9 +1,10 @@
 //! `session.watch`, `session.wait` and the frames of streams.
 
-use super::{MessageBrief, SessionBrief, command, stream_command, wire};
+use super::{MessageBrief, SessionBrief, wire};
 use crate::RawJson;
 use crate::open_enum::open_enum;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 open_enum! {
     /// Why a stream ended.
@@ -97,12 +98,12 @@ impl std::str::FromStr for WatchFrom {
 }
 
 impl<'de> Deserialize<'de> for WatchFrom {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = match serde_json::Value::deserialize(deserializer)? {
             serde_json::Value::String(word) => word,
             other => other.to_string(),
         };
-        word.parse().map_err(serde::de::Error::custom)
+        word.parse().map_err(D::Error::custom)
     }
 }
 
@@ -172,12 +173,8 @@ wire! {
     }
 }
 
-stream_command!(SessionWatch = "session.watch", Core, acknowledged by from);
-stream_command!(SessionWait = "session.wait", Read);
-command!(StreamCancel = "stream.cancel", Core -> StreamCancelled);
-
 /// One frame of a watch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "stream", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -223,8 +220,37 @@ pub enum StreamFrame {
     },
 }
 
+// Frames are not derived: an internally tagged enum buffers its fields in a form that cannot hold
+// raw JSON. Reading all fields of all frames at once is also the quicker way.
+impl<'de> Deserialize<'de> for StreamFrame {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Fields {
+            stream: String,
+            request_id: Option<String>,
+            next_index: Option<u64>,
+            index: Option<u64>,
+            run: Option<u64>,
+            approval: Option<String>,
+            data: Option<RawJson>,
+            from: Option<u64>,
+            to: Option<u64>,
+            reason: Option<EndReason>,
+        }
+        let Fields { stream, request_id, next_index, index, run, approval, data, from, to, reason } = Fields::deserialize(deserializer)?;
+        Ok(match stream.as_str() {
+            "start" => Self::Start { request_id, next_index: required(next_index, "nextIndex")? },
+            "event" => Self::Event { request_id, index, run, approval, data: required(data, "data")? },
+            "gap" => Self::Gap { request_id, from: required(from, "from")?, to: required(to, "to")? },
+            "end" => Self::End { request_id, reason: required(reason, "reason")? },
+            other => return Err(D::Error::unknown_variant(other, &["start", "event", "gap", "end"])),
+        })
+    }
+}
+
 /// One frame of a wait.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "stream", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -257,4 +283,34 @@ pub enum WaitFrame {
         /// Why.
         reason: EndReason,
     },
+}
+
+impl<'de> Deserialize<'de> for WaitFrame {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Fields {
+            stream: String,
+            schema_version: u32,
+            request_id: Option<String>,
+            phase: Option<WaitPhase>,
+            status: Option<WaitStatus>,
+            session: Option<Box<SessionBrief>>,
+            messages: Option<Vec<MessageBrief>>,
+            reason: Option<EndReason>,
+        }
+        let Fields { stream, schema_version, request_id, phase, status, session, messages, reason } = Fields::deserialize(deserializer)?;
+        Ok(match stream.as_str() {
+            "wait" => {
+                let (phase, session) = (required(phase, "phase")?, required(session, "session")?);
+                Self::Wait { schema_version, request_id, phase, status, session, messages }
+            }
+            "end" => Self::End { schema_version, request_id, reason: required(reason, "reason")? },
+            other => return Err(D::Error::unknown_variant(other, &["wait", "end"])),
+        })
+    }
+}
+
+fn required<T, E: serde::de::Error>(field: Option<T>, name: &'static str) -> Result<T, E> {
+    field.ok_or_else(|| E::missing_field(name))
 }

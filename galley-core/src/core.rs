@@ -1,0 +1,449 @@
+//! The engine: one database, its sessions and their runners, and the doors to them.
+
+use crate::config::{Config, ConfigFile, Runtime};
+use crate::error::{Error, StartCause};
+use crate::lock::InstanceLock;
+use crate::paths;
+use crate::runner::{Backend, ProcessBackend, Runner, RunnerManager, ShellBackend};
+use crate::server::{ChannelLink, SocketServer, serve};
+use crate::session::{Host, Input, Limits, Sessions};
+use crate::store::{ReadStore, SessionStore, SqliteStore};
+use crate::time::Timestamp;
+use async_trait::async_trait;
+use bytes::Bytes;
+use galley_client::{Client, Connection, Transport};
+use galley_protocol::framing::MAX_LINE;
+use galley_protocol::socket::{ApprovalMode, Backend as BackendKind, CoreCounters, CoreInfo, CoreLimits, CorePaths, EndReason, LiveSummary};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::{OnceCell, mpsc, watch};
+
+/// Live runners kept by default.
+const MAX_LIVE_RUNNERS: usize = 20;
+/// Lines under way in each direction of an in-process connection.
+const IN_PROCESS_QUEUE: usize = 16;
+/// How long a shutdown may take, all runners together.
+const SHUTDOWN: Duration = Duration::from_millis(2400);
+
+/// A running engine. Several may live in one process, each with a database of its own. Dropping it
+/// ends everything it started; [`shutdown`](Self::shutdown) does so politely.
+pub struct Core {
+    inner: Arc<Inner>,
+    server: Option<SocketServer>,
+}
+
+/// How a Core is started.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct CoreBuilder {
+    database: Option<PathBuf>,
+    socket: Option<PathBuf>,
+    config: Option<PathBuf>,
+    runtimes: Vec<Runtime>,
+    max_live_runners: usize,
+    limits: Limits,
+}
+
+/// What all parts of a running Core share.
+pub struct Inner {
+    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) sessions: Sessions,
+    pub(crate) counters: Counters,
+    config: ConfigFile,
+    /// Runtimes the embedder passed; they go before the file's.
+    runtimes: Vec<Runtime>,
+    manager: RunnerManager,
+    predecessors: OnceCell<()>,
+    max_live_runners: usize,
+    default_mode: Mutex<ApprovalMode>,
+    database: PathBuf,
+    socket: Option<PathBuf>,
+    started_at: Timestamp,
+    handle: Handle,
+    stop: watch::Sender<Stop>,
+    /// Held until nothing of this Core can write any more.
+    lock: Mutex<Option<InstanceLock>>,
+}
+
+/// How far a Core is on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stop {
+    Running,
+    Asked,
+    Stopped,
+}
+
+/// Open connections and streams.
+#[derive(Debug, Default)]
+pub struct Counters {
+    connections: AtomicU64,
+    streams: AtomicU64,
+}
+
+/// Counts a connection until it is dropped.
+pub struct OpenConnection<'a>(&'a AtomicU64);
+
+impl Counters {
+    /// Counts one connection.
+    pub fn connection(&self) -> OpenConnection<'_> {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        OpenConnection(&self.connections)
+    }
+
+    /// Counts one stream.
+    pub fn stream_opened(&self) {
+        self.streams.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts it no more.
+    pub fn stream_closed(&self) {
+        self.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for OpenConnection<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Core {
+    /// A Core to be: the default database, no socket, the configuration beside the database.
+    pub fn builder() -> CoreBuilder {
+        CoreBuilder {
+            database: None,
+            socket: None,
+            config: None,
+            runtimes: Vec::new(),
+            max_live_runners: MAX_LIVE_RUNNERS,
+            limits: Limits::default(),
+        }
+    }
+
+    /// A client within this process: the same commands and streams as over the socket.
+    pub fn client(&self) -> Client {
+        Client::new(InProcess { core: Arc::downgrade(&self.inner) })
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Path {
+        &self.inner.database
+    }
+
+    /// The socket it listens on, if it does.
+    pub fn socket(&self) -> Option<&Path> {
+        self.inner.socket.as_deref()
+    }
+
+    /// Waits until somebody asks this Core to end (`core.shutdown`). It then still runs: call
+    /// [`shutdown`](Self::shutdown).
+    pub async fn shutdown_requested(&self) {
+        let mut stop = self.inner.stop.subscribe();
+        // An error means it is gone already.
+        let _ = stop.wait_for(|stop| *stop >= Stop::Asked).await;
+    }
+
+    /// Ends the Core: runs are stopped, runners shut down together (2 s, then killed), streams end
+    /// with `core_shutdown`, everything is stored.
+    pub async fn shutdown(mut self) {
+        self.inner.shut_down().await;
+        if let Some(server) = self.server.take() {
+            server.close().await;
+        }
+    }
+
+    /// In the child of a host that forked without executing another program: lets go of every
+    /// descriptor this Core owns, so that the child keeps nothing open and ends nothing.
+    pub fn after_fork_child(&self) {
+        self.inner.manager.after_fork_child();
+    }
+}
+
+impl CoreBuilder {
+    /// The database file; its folder holds the rest. Default: `workbench.db` in the user's data
+    /// directory, or what `GALLEY_DB_PATH` says.
+    pub fn database(mut self, path: impl Into<PathBuf>) -> Self {
+        self.database = Some(path.into());
+        self
+    }
+
+    /// Listens on this socket. Without it the Core serves its own process only.
+    pub fn socket(mut self, path: impl Into<PathBuf>) -> Self {
+        self.socket = Some(path.into());
+        self
+    }
+
+    /// The configuration file. Default: `config.toml` beside the database.
+    pub fn config(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config = Some(path.into());
+        self
+    }
+
+    /// Adds a runtime for this Core only, before those of the configuration file.
+    pub fn runtime(mut self, runtime: Runtime) -> Self {
+        self.runtimes.push(runtime);
+        self
+    }
+
+    /// Live runners kept before the least recently used idle one is ended; 20 by default.
+    pub fn max_live_runners(mut self, count: usize) -> Self {
+        self.max_live_runners = count;
+        self
+    }
+
+    /// The bounds and clocks of sessions.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Starts the Core on the runtime of the caller.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] outside a Tokio runtime; [`Error::AlreadyRunning`] when another Core
+    /// owns the database; [`Error::DbUnavailable`] when the database or the socket cannot be used.
+    pub async fn start(self) -> Result<Core, Error> {
+        let handle = Handle::try_current().map_err(|_| Error::Internal("a Core must be started within a Tokio runtime".to_owned()))?;
+        let database = self.database.map_or_else(paths::default_database, Ok)?;
+        let lock = InstanceLock::acquire(&database)?;
+        // Somebody else's socket is found before anything is changed.
+        let mut server = self.socket.as_deref().map(SocketServer::bind).transpose()?;
+        let store = Arc::new(SqliteStore::open(&database)?);
+        let default_mode = match store.setting(DEFAULT_MODE).await?.as_deref() {
+            Some("auto") => ApprovalMode::Auto,
+            _ => ApprovalMode::Ask,
+        };
+        let inner = Arc::new_cyclic(|weak: &Weak<Inner>| Inner {
+            sessions: Sessions::new(store.clone(), weak.clone(), self.limits, handle.clone()),
+            store,
+            counters: Counters::default(),
+            config: ConfigFile::new(self.config.unwrap_or_else(|| paths::config_beside(&database))),
+            runtimes: self.runtimes,
+            manager: RunnerManager::new(lock.path()),
+            predecessors: OnceCell::new(),
+            max_live_runners: self.max_live_runners,
+            default_mode: Mutex::new(default_mode),
+            socket: self.socket,
+            database,
+            started_at: Timestamp::now(),
+            handle: handle.clone(),
+            stop: watch::Sender::new(Stop::Running),
+            lock: Mutex::new(Some(lock)),
+        });
+        inner.sessions.recover().await?;
+        // What an earlier Core left running is ended in the background, before the first runner.
+        let sweeping = inner.clone();
+        handle.spawn(async move { sweeping.end_predecessors().await });
+        if let Some(server) = &mut server {
+            server.serve(&inner);
+        }
+        Ok(Core { inner, server })
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // Connections let go of what they share with this Core; the rest follows.
+        self.inner.stop.send_replace(Stop::Stopped);
+    }
+}
+
+/// Key of the setting that holds the app's default approval mode.
+pub(crate) const DEFAULT_MODE: &str = "approval_mode";
+
+impl Inner {
+    /// The configuration in force: the file as it is now, and what the embedder passed.
+    ///
+    /// # Errors
+    /// When the file is wrong.
+    pub(crate) fn config(&self) -> Result<Config, Error> {
+        let config = (*self.config.get()?).clone();
+        Ok(self.runtimes.iter().rev().cloned().fold(config, Config::with_runtime))
+    }
+
+    /// The configuration file.
+    pub(crate) fn config_file(&self) -> &ConfigFile {
+        &self.config
+    }
+
+    /// The app's default approval mode.
+    pub(crate) fn default_mode(&self) -> ApprovalMode {
+        self.default_mode.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sets the app's default approval mode and tells the live sessions that follow it.
+    pub(crate) async fn set_default_mode(&self, mode: ApprovalMode) -> Result<(), Error> {
+        let change = crate::store::Change::SetSetting { key: DEFAULT_MODE.to_owned(), value: Some(mode.to_string()) };
+        self.store.commit(vec![change]).await?;
+        *self.default_mode.lock().unwrap_or_else(PoisonError::into_inner) = mode.clone();
+        for session in self.sessions.live() {
+            session.tell(Input::DefaultMode(mode.clone()));
+        }
+        Ok(())
+    }
+
+    /// What `status` adds with a Core.
+    pub(crate) fn live_summary(&self) -> LiveSummary {
+        let mut summary = LiveSummary { runners: 0, busy: 0, queued: 0 };
+        for session in self.sessions.live() {
+            let gauges = &session.gauges;
+            summary.runners += u64::from(gauges.alive.load(Ordering::Relaxed));
+            summary.busy += u64::from(gauges.busy.load(Ordering::Relaxed));
+            summary.queued += u64::from(gauges.queued.load(Ordering::Relaxed));
+        }
+        summary
+    }
+
+    /// `core.info`.
+    pub(crate) fn info(&self) -> CoreInfo {
+        CoreInfo {
+            pid: std::process::id(),
+            galley_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: self.started_at.to_string(),
+            paths: CorePaths {
+                db: self.database.display().to_string(),
+                socket: self.socket.as_ref().map(|path| path.display().to_string()),
+                config: self.config.path().display().to_string(),
+            },
+            limits: CoreLimits {
+                max_live_runners: self.max_live_runners as u64,
+                max_queued: self.sessions.limits().max_queued as u64,
+                max_line: MAX_LINE as u64,
+            },
+            counters: CoreCounters {
+                live_runners: self.live_summary().runners,
+                active_sessions: self.sessions.live().len() as u64,
+                connections: self.counters.connections.load(Ordering::Relaxed),
+                streams: self.counters.streams.load(Ordering::Relaxed),
+            },
+        }
+    }
+
+    /// The runtime everything of this Core runs on.
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Where Core's files are.
+    pub(crate) fn database(&self) -> &Path {
+        &self.database
+    }
+
+    /// Asks whoever holds this Core to end it.
+    pub(crate) fn ask_to_stop(&self) {
+        self.stop.send_if_modified(|stop| {
+            let running = *stop == Stop::Running;
+            if running {
+                *stop = Stop::Asked;
+            }
+            running
+        });
+    }
+
+    /// Resolves once this Core has stopped.
+    pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stop = self.stop.subscribe();
+        async move {
+            // An error means it is gone already.
+            let _ = stop.wait_for(|stop| *stop == Stop::Stopped).await;
+        }
+    }
+
+    async fn shut_down(&self) {
+        self.ask_to_stop();
+        let sessions = self.sessions.close();
+        let ending = sessions.iter().map(|session| session.ask(|to| Input::EndRunner { reason: EndReason::CoreShutdown, to: Some(to) }));
+        let ended = tokio::time::timeout(SHUTDOWN, futures::future::join_all(ending)).await;
+        if ended.is_err() {
+            tracing::warn!("not every runner ended in time; the rest is killed");
+        }
+        self.manager.kill_all().await;
+        for session in &sessions {
+            session.log.close(EndReason::CoreShutdown);
+        }
+        drop(sessions);
+        self.sessions.finish().await;
+        self.stop.send_replace(Stop::Stopped);
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    async fn end_predecessors(&self) {
+        self.predecessors.get_or_init(|| self.manager.sweep_predecessors()).await;
+    }
+
+    /// Starts a runner of a runtime, for a session or for a check.
+    pub(crate) async fn start_runtime(&self, runtime: &Runtime, session_id: &str, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error> {
+        if let Some(problem) = runtime.problem() {
+            return Err(Error::runner(StartCause::RuntimeInvalid, problem));
+        }
+        self.end_predecessors().await;
+        let backend: Box<dyn Backend> = match &runtime.backend {
+            BackendKind::Shell => Box::new(ShellBackend::new(self.manager.processes().clone(), paths::data_dir_of(&self.database))),
+            BackendKind::Process => {
+                self.make_room();
+                Box::new(ProcessBackend::new(&self.manager, runtime.command.clone(), runtime.ga_path.clone(), Vec::new())?)
+            }
+            other => return Err(Error::runner(StartCause::RuntimeInvalid, format!("runtime {} has the unknown backend {other}", runtime.name))),
+        };
+        let mut spec = self.manager.spec(session_id);
+        spec.llm_no = llm_no;
+        spec.cwd = cwd.map(PathBuf::from);
+        self.manager.start(backend.as_ref(), spec).await
+    }
+
+    /// Past the soft cap, the least recently used idle runner is ended in the background.
+    fn make_room(&self) {
+        let live = self.sessions.live();
+        let alive = live.iter().filter(|session| session.gauges.alive.load(Ordering::Relaxed)).count();
+        if alive < self.max_live_runners {
+            return;
+        }
+        let idle = live.iter().filter(|session| session.gauges.evictable.load(Ordering::Relaxed));
+        if let Some(session) = idle.min_by_key(|session| session.gauges.used_at.load(Ordering::Relaxed)) {
+            session.tell(Input::Evict);
+        }
+    }
+}
+
+#[async_trait]
+impl Host for Inner {
+    async fn start_runner(&self, session_id: &str, runtime: &str, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error> {
+        let config = self.config().map_err(|error| Error::runner(StartCause::RuntimeInvalid, error.to_string()))?;
+        let runtime = config.runtime(runtime).map_err(|error| Error::runner(StartCause::RuntimeInvalid, error.to_string()))?;
+        self.start_runtime(runtime, session_id, llm_no, cwd).await
+    }
+
+    fn rules_changed(&self, scope: &str) {
+        for session in self.sessions.live() {
+            session.tell(Input::RulesChanged { scope: scope.to_owned() });
+        }
+    }
+
+    fn default_mode(&self) -> ApprovalMode {
+        Self::default_mode(self)
+    }
+
+    fn put_away(&self, session_id: &str) -> bool {
+        self.sessions.put_away(session_id)
+    }
+}
+
+/// The in-process transport.
+struct InProcess {
+    core: Weak<Inner>,
+}
+
+#[async_trait]
+impl Transport for InProcess {
+    async fn connect(&self) -> Result<Connection, galley_client::Error> {
+        let core = self.core.upgrade().ok_or_else(|| galley_client::Error::Unavailable("this Core has ended".to_owned()))?;
+        let (sender, requests) = mpsc::channel::<Bytes>(IN_PROCESS_QUEUE);
+        let (responses, receiver) = mpsc::channel::<Bytes>(IN_PROCESS_QUEUE);
+        let handle = core.handle.clone();
+        handle.spawn(serve(ChannelLink { requests, responses }, core));
+        Ok(Connection { sender, receiver })
+    }
+}

@@ -1,0 +1,207 @@
+//! A session's event log as readers see it: every reader is a cursor. Near the tail it reads from a
+//! small ring in memory, further back from the store, page by page; it loses nothing, delays
+//! nobody, and costs no memory while it does not read.
+
+use crate::error::Error;
+use crate::store::{LogChunk, ReadStore};
+use bytes::Bytes;
+use galley_protocol::socket::EndReason;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// Bytes of committed lines kept in memory per session.
+const RING_BYTES: usize = 256 * 1024;
+
+/// The end of a log, as its readers wait for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tail {
+    /// Index of the last committed event, 0 when there is none.
+    pub last: u64,
+    /// Index of the first event of the current or last run, 0 before the first.
+    pub run_first: u64,
+    /// The live runner's generation.
+    pub live: Option<u64>,
+    /// How the last runner's stream ended.
+    pub ended: Option<Ended>,
+    /// The session's streams are over, whoever they follow.
+    pub closed: Option<EndReason>,
+}
+
+/// The end of one runner's events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Which runner.
+    pub generation: u64,
+    /// Index of the last event before its end was known.
+    pub at: u64,
+    /// What its watchers are told.
+    pub reason: EndReason,
+}
+
+/// One session's log.
+#[derive(Debug)]
+pub struct EventLog {
+    session_id: String,
+    ring: Mutex<Ring>,
+    tail: watch::Sender<Tail>,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    chunks: VecDeque<LogChunk>,
+    bytes: usize,
+}
+
+impl EventLog {
+    /// A log that ends at `last`, without a live runner.
+    pub fn new(session_id: String, last: u64, run_first: u64) -> Self {
+        let (tail, _) = watch::channel(Tail { last, run_first, live: None, ended: None, closed: None });
+        Self { session_id, ring: Mutex::default(), tail }
+    }
+
+    /// Makes committed chunks readable.
+    pub fn publish(&self, chunks: Vec<LogChunk>, run_first: u64) {
+        let Some(last) = chunks.last().map(|chunk| chunk.last) else { return };
+        {
+            let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+            for chunk in chunks {
+                ring.bytes += chunk.lines.as_ref().map_or(0, Bytes::len);
+                ring.chunks.push_back(chunk);
+            }
+            while ring.bytes > RING_BYTES && ring.chunks.len() > 1 {
+                let dropped = ring.chunks.pop_front();
+                ring.bytes -= dropped.and_then(|chunk| chunk.lines).map_or(0, |lines| lines.len());
+            }
+        }
+        self.tail.send_modify(|tail| (tail.last, tail.run_first) = (last, run_first));
+    }
+
+    /// A runner is up: streams that follow the live runner follow this one.
+    pub fn runner_up(&self, generation: u64) {
+        self.tail.send_modify(|tail| tail.live = Some(generation));
+    }
+
+    /// The runner is gone: streams that follow it end after the last event there is now.
+    pub fn runner_down(&self, generation: u64, reason: EndReason) {
+        self.tail.send_modify(|tail| {
+            tail.live = None;
+            tail.ended = Some(Ended { generation, at: tail.last, reason });
+        });
+    }
+
+    /// Ends every stream of this session once it has delivered what there is.
+    pub fn close(&self, reason: EndReason) {
+        self.tail.send_modify(|tail| tail.closed = Some(reason));
+    }
+
+    /// Gives the ring's memory back; the store still has everything.
+    pub fn rest(&self) {
+        *self.ring.lock().unwrap_or_else(PoisonError::into_inner) = Ring::default();
+    }
+
+    /// The tail, to wait on.
+    pub fn subscribe(&self) -> watch::Receiver<Tail> {
+        self.tail.subscribe()
+    }
+
+    /// How many readers wait on the tail.
+    pub fn readers(&self) -> usize {
+        self.tail.receiver_count()
+    }
+
+    /// Events from index `from` on: at least one chunk if there is one, then up to about
+    /// `max_bytes`. The first chunk begins exactly at `from`.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn page(&self, store: &dyn ReadStore, from: u64, max_bytes: usize) -> Result<Vec<LogChunk>, Error> {
+        let mut page = match self.from_ring(from, max_bytes) {
+            Some(page) => page,
+            None => store.log(&self.session_id, from, max_bytes).await?,
+        };
+        if let Some(first) = page.first_mut() {
+            start_at(first, from);
+        }
+        Ok(page)
+    }
+
+    fn from_ring(&self, from: u64, max_bytes: usize) -> Option<Vec<LogChunk>> {
+        let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        if ring.chunks.front().is_none_or(|chunk| chunk.first > from) {
+            return None;
+        }
+        let start = ring.chunks.partition_point(|chunk| chunk.last < from);
+        let mut bytes = 0;
+        Some(
+            ring.chunks
+                .range(start..)
+                .take_while(|chunk| {
+                    let fits = bytes == 0 || bytes < max_bytes;
+                    bytes += chunk.lines.as_ref().map_or(1, Bytes::len);
+                    fits
+                })
+                .cloned()
+                .collect(),
+        )
+    }
+}
+
+/// Cuts the events before `from` off a chunk.
+fn start_at(chunk: &mut LogChunk, from: u64) {
+    if chunk.first >= from {
+        return;
+    }
+    if let Some(lines) = &mut chunk.lines {
+        let skip = (from - chunk.first) as usize;
+        let offset = memchr::memchr_iter(b'\n', lines).nth(skip - 1).map_or(lines.len(), |newline| newline + 1);
+        *lines = lines.slice(offset..);
+    }
+    chunk.first = from;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(first: u64, lines: &str) -> LogChunk {
+        let last = first + lines.lines().count() as u64 - 1;
+        LogChunk { session_id: "s".into(), first, last, run: 1, lines: Some(Bytes::copy_from_slice(lines.as_bytes())) }
+    }
+
+    #[test]
+    fn a_chunk_is_cut_at_any_index() {
+        for (from, expected) in [(5, "a\nb\nc"), (6, "b\nc"), (7, "c")] {
+            let mut cut = chunk(5, "a\nb\nc");
+            start_at(&mut cut, from);
+            assert_eq!((cut.first, cut.last, cut.lines.unwrap()), (from, 7, Bytes::from(expected)));
+        }
+    }
+
+    #[test]
+    fn the_ring_forgets_the_oldest_and_says_so() {
+        let log = EventLog::new("s".into(), 0, 0);
+        let big = "x".repeat(100 * 1024);
+        for index in 1..=5 {
+            log.publish(vec![chunk(index, &big)], 1);
+        }
+        assert!(log.from_ring(1, 1).is_none(), "left to the store");
+        assert_eq!(log.from_ring(5, 1).unwrap().len(), 1);
+        assert_eq!(log.from_ring(4, usize::MAX).unwrap().iter().map(|chunk| chunk.first).collect::<Vec<_>>(), [4, 5]);
+        assert_eq!(log.from_ring(6, 1).unwrap(), [], "nothing yet beyond the tail");
+        log.rest();
+        assert!(log.from_ring(5, 1).is_none());
+    }
+
+    #[test]
+    fn readers_hear_of_the_tail_after_it_is_readable() {
+        let log = EventLog::new("s".into(), 0, 0);
+        let tail = log.subscribe();
+        log.runner_up(3);
+        log.publish(vec![chunk(1, "a\nb")], 1);
+        log.runner_down(3, EndReason::SubprocessExited);
+        let seen = tail.borrow().clone();
+        assert_eq!((seen.last, seen.run_first, seen.live), (2, 1, None));
+        assert_eq!(seen.ended, Some(Ended { generation: 3, at: 2, reason: EndReason::SubprocessExited }));
+    }
+}

@@ -1,0 +1,331 @@
+//! One dispatcher behind every door: a request's name decides, its type checks the arguments.
+
+use super::connection::{Answer, Call, Success};
+use super::watch::WatchStream;
+use crate::core::Inner;
+use crate::error::{Error, StartCause};
+use crate::reads;
+use crate::runner::Runner;
+use crate::session::{Input, NewMessage, Reply, SessionHandle, already_answered, new_message_id, not_found, submitted_again};
+use crate::store::{ApprovalQuery, MessageRow, ReadStore, SessionRow, SessionStore};
+use crate::time::Timestamp;
+use galley_protocol::RawJson;
+use galley_protocol::ipc::{Decision, Event, PROTOCOL_VERSION};
+use galley_protocol::socket::{
+    Approval, ApprovalMode, ApprovalModeResult, ApprovalModeSet, ApprovalRespond, ApprovalRespondResult, ApprovalState, Command, CoreInfoGet,
+    CoreShutdown, CoreShutdownResult, Dispatch, IfBusy, NewSession, Origin, RuntimeAdd, RuntimeCheck, RuntimeCheckResult, SessionNew, SessionSend,
+    SessionState as StateReport, SessionStateGet, SessionStatus, SessionStop, SessionWait, SessionWatch, StopResult, StreamCommand, Submitted, Via,
+};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A title taken from the first message, in characters.
+const TITLE_CHARS: usize = 80;
+/// A checked runtime must be ready within this time.
+const CHECK: Duration = Duration::from_secs(30);
+
+impl Inner {
+    /// Answers a request.
+    pub(crate) async fn answer(self: Arc<Self>, call: Call) -> Answer {
+        let args = call.args.as_deref();
+        match call.command.as_str() {
+            SessionNew::NAME => once(self.session_new(args).await),
+            SessionSend::NAME => once(self.session_send(args).await),
+            SessionStop::NAME => once(self.session_stop(args).await),
+            SessionStateGet::NAME => once(self.session_state(args).await),
+            ApprovalRespond::NAME => once(self.approval_respond(args).await),
+            ApprovalModeSet::NAME => once(self.approval_mode(args).await),
+            RuntimeAdd::NAME => once(parse::<RuntimeAdd>(args).and_then(|add| self.config_file().add(&add))),
+            RuntimeCheck::NAME => once(self.runtime_check(args).await),
+            CoreInfoGet::NAME => once(parse::<CoreInfoGet>(args).map(|_| self.info())),
+            CoreShutdown::NAME => once(parse::<CoreShutdown>(args).map(|_| {
+                self.ask_to_stop();
+                CoreShutdownResult { shutting_down: true }
+            })),
+            SessionWatch::NAME => match self.session_watch(args, call.request_id).await {
+                Ok(stream) => Answer::Stream(Box::new(stream)),
+                Err(error) => Answer::Once(Err(error)),
+            },
+            _ => self.read(call).await,
+        }
+    }
+
+    async fn session_new(&self, args: Option<&RawValue>) -> Result<NewSession, Error> {
+        let args: SessionNew = parse(args)?;
+        if args.task.trim().is_empty() {
+            return Err(Error::invalid("task is blank; say what the session is to do"));
+        }
+        if let Some(id) = &args.client_request_id
+            && let Some((session_id, message_id)) = self.store.request(id).await?
+        {
+            return self.created_before(&session_id, &message_id).await;
+        }
+        if let Some(cwd) = &args.cwd
+            && !std::path::Path::new(cwd).is_absolute()
+        {
+            return Err(Error::invalid(format!("cwd {cwd:?} is not absolute")));
+        }
+        if let Some(project) = &args.project_id {
+            return Err(Error::invalid(format!("project {project} does not exist")));
+        }
+        if let Some(llm) = &args.llm {
+            return Err(Error::invalid(format!("model {llm:?} is not known; no runtime has listed its models yet")));
+        }
+        let config = self.config()?;
+        let runtime = config.runtime(args.runtime.as_deref().unwrap_or("current")).map_err(|error| Error::invalid(error.to_string()))?;
+        let now = Timestamp::now();
+        let origin = origin(args.supervisor, args.reason);
+        let row = SessionRow {
+            id: format!("sess_{}", &uuid::Uuid::new_v4().simple().to_string()[..20]),
+            project_id: None,
+            title: args.title.as_deref().map(str::trim).filter(|title| !title.is_empty()).map_or_else(|| title_of(&args.task), ToOwned::to_owned),
+            status: SessionStatus::Idle,
+            summary: None,
+            turn_count: 0,
+            last_activity_at: now,
+            created_at: now,
+            updated_at: now,
+            pinned: None,
+            has_unread: None,
+            origin: Some(origin.clone()),
+            llm: None,
+            llm_index: None,
+            runtime_kind: runtime.kind(),
+            runtime_label: runtime.label().to_owned(),
+            runtime_id: runtime.name.clone(),
+            prompt_profile: None,
+            approval_mode: own_mode(args.approval_mode)?,
+            last_exit: None,
+            ask: None,
+            cwd: args.cwd,
+            run: 0,
+            run_first_index: 0,
+        };
+        let session = self.sessions.create(row)?;
+        let message = NewMessage {
+            id: new_message_id(),
+            content: args.task,
+            origin,
+            if_busy: IfBusy::Queue,
+            spawn: true,
+            client_request_id: args.client_request_id,
+        };
+        match ask(&session, |to| Input::Create { message, to }).await? {
+            Reply::Created(created) => Ok(*created),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn created_before(&self, session_id: &str, message_id: &str) -> Result<NewSession, Error> {
+        let session = self.store.session(session_id).await?.ok_or_else(|| not_found(session_id))?;
+        let message = self.store.message(message_id).await?.ok_or_else(|| not_found(session_id))?;
+        let dispatch = submitted_again(message.state.as_ref());
+        Ok(NewSession { session, message, dispatch, warning: None })
+    }
+
+    async fn session_send(&self, args: Option<&RawValue>) -> Result<Submitted, Error> {
+        let args: SessionSend = parse(args)?;
+        if args.content.trim().is_empty() {
+            return Err(Error::invalid("content is blank; say something"));
+        }
+        let if_busy = args.if_busy.unwrap_or(IfBusy::Queue);
+        if !if_busy.is_known() {
+            return Err(Error::invalid(format!("ifBusy {if_busy:?} is not one of {:?}", IfBusy::WORDS)));
+        }
+        if let Some(id) = &args.client_request_id
+            && let Some((session_id, message_id)) = self.store.request(id).await?
+        {
+            if session_id != args.session_id {
+                return Err(Error::invalid(format!("clientRequestId {id} was used for session {session_id}")));
+            }
+            let message = self.store.message(&message_id).await?;
+            let dispatch = submitted_again(message.as_ref().and_then(|message| message.state.as_ref()));
+            return Ok(Submitted { message, dispatch, queue: None, warning: None });
+        }
+        let message = NewMessage {
+            id: new_message_id(),
+            content: args.content,
+            origin: origin(args.supervisor, args.reason),
+            if_busy,
+            spawn: args.spawn.unwrap_or(true),
+            client_request_id: args.client_request_id,
+        };
+        match self.ask_session(&args.session_id, move |to| Input::Send { message, to }).await? {
+            Reply::Submitted(submitted) => Ok(*submitted),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn session_stop(&self, args: Option<&RawValue>) -> Result<StopResult, Error> {
+        let args: SessionStop = parse(args)?;
+        let origin = origin(args.supervisor, args.reason);
+        match self.ask_session(&args.session_id, move |to| Input::Stop { origin, to }).await? {
+            Reply::Stopped(dispatch) => Ok(StopResult { dispatch }),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn session_state(&self, args: Option<&RawValue>) -> Result<StateReport, Error> {
+        let args: SessionStateGet = parse(args)?;
+        match self.ask_session(&args.session_id, |to| Input::Report { to }).await? {
+            Reply::State(report) => Ok(*report),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn session_watch(&self, args: Option<&RawValue>, request_id: Option<String>) -> Result<WatchStream, Error> {
+        let args: SessionWatch = parse(args)?;
+        let session = self.sessions.get(&args.session_id).await?;
+        WatchStream::open(&args, session.log.clone(), self.store.clone(), request_id)
+    }
+
+    async fn approval_respond(&self, args: Option<&RawValue>) -> Result<ApprovalRespondResult, Error> {
+        let args: ApprovalRespond = parse(args)?;
+        if !args.decision.is_known() {
+            return Err(Error::invalid(format!("decision {:?} is not one of {:?}", args.decision.as_str(), Decision::WORDS)));
+        }
+        let session_id = match (&args.session_id, self.store.approval_session(&args.id).await?) {
+            (Some(given), Some(owner)) if *given != owner => {
+                return Err(Error::invalid(format!("approval {} belongs to session {owner}, not {given}", args.id)));
+            }
+            (_, Some(owner)) => owner,
+            (Some(given), None) => given.clone(),
+            (None, None) => return Err(Error::NotFound(format!("approval {} does not exist; a runner's own id needs sessionId", args.id))),
+        };
+        let origin = origin(args.supervisor, args.reason);
+        let (id, decision) = (args.id.clone(), args.decision);
+        match self.ask_session(&session_id, move |to| Input::Respond { id, decision, origin, to }).await {
+            Ok(Reply::Approved(approval)) => Ok(ApprovalRespondResult { approval: *approval }),
+            Ok(other) => Err(unexpected(&other)),
+            Err(Error::NotFound(message)) => Err(self.settled_approval(&session_id, &args.id).await?.unwrap_or(Error::NotFound(message))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The error for an approval that is not open any more: it says how it ended.
+    async fn settled_approval(&self, session_id: &str, id: &str) -> Result<Option<Error>, Error> {
+        let query = ApprovalQuery { session_id: Some(session_id.to_owned()), id: None, all: true };
+        let all = self.store.approvals(&query).await?;
+        Ok(all.iter().rev().find(|approval| approval.id == id || approval.approval_id == id).map(already_answered))
+    }
+
+    async fn approval_mode(&self, args: Option<&RawValue>) -> Result<ApprovalModeResult, Error> {
+        let args: ApprovalModeSet = parse(args)?;
+        let own = own_mode(Some(args.mode.clone()))?;
+        let Some(session_id) = args.session_id else {
+            let mode = own.unwrap_or(ApprovalMode::Ask);
+            self.set_default_mode(mode.clone()).await?;
+            return Ok(ApprovalModeResult { mode });
+        };
+        match self.ask_session(&session_id, |to| Input::SetMode { mode: own, to }).await? {
+            Reply::Mode(mode) => Ok(ApprovalModeResult { mode }),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn runtime_check(&self, args: Option<&RawValue>) -> Result<RuntimeCheckResult, Error> {
+        let args: RuntimeCheck = parse(args)?;
+        let config = self.config()?;
+        let runtime = config.runtime(&args.name)?;
+        let session_id = format!("check_{}", uuid::Uuid::new_v4().simple());
+        let begun = Instant::now();
+        let mut runner = self.start_runtime(runtime, &session_id, None, None).await?;
+        let ready = tokio::time::timeout(CHECK, first_ready(&mut runner, &session_id)).await;
+        runner.control.kill();
+        drop(runner.lines);
+        let exit = runner.exit.await.unwrap_or_default();
+        let failed = |cause, message| Error::Runner { cause, message, stderr_tail: exit.stderr_tail.clone(), detail: None };
+        let ready = match ready {
+            Ok(Some(ready)) => ready,
+            Ok(None) => return Err(failed(StartCause::RunnerExited, format!("{} before it was ready", crate::session::describe_exit(&exit)))),
+            Err(_) => return Err(failed(StartCause::ReadyTimeout, format!("it was not ready within {} s", CHECK.as_secs()))),
+        };
+        if ready.protocol_version != PROTOCOL_VERSION {
+            let message = format!("it speaks protocol {}, and this Galley speaks {PROTOCOL_VERSION}", ready.protocol_version);
+            return Err(failed(StartCause::ProtocolMismatch, message));
+        }
+        Ok(RuntimeCheckResult {
+            name: runtime.name.clone(),
+            ok: true,
+            ready_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            protocol_version: ready.protocol_version,
+            llms: ready.available_llms,
+            capabilities: ready.capabilities,
+        })
+    }
+
+    /// Asks a session, taking it up if need be.
+    async fn ask_session(&self, id: &str, input: impl FnOnce(crate::session::ReplyTo) -> Input + Send + 'static) -> Result<Reply, Error> {
+        let session = self.sessions.get(id).await?;
+        ask(&session, input).await
+    }
+}
+
+/// Asks a session that somebody holds a door to: its actor cannot be put away meanwhile.
+async fn ask(session: &SessionHandle, input: impl FnOnce(crate::session::ReplyTo) -> Input + Send + 'static) -> Result<Reply, Error> {
+    session.ask(input).await.unwrap_or_else(|| Err(Error::DbUnavailable("this Galley Core is shutting down".to_owned())))
+}
+
+/// The runner's `ready`; `None` when it ended without one.
+async fn first_ready(runner: &mut Runner, session_id: &str) -> Option<galley_protocol::ipc::Ready> {
+    while let Some(line) = runner.lines.recv().await {
+        if let Ok(Event::Ready(ready)) = Event::from_line(&crate::session::admit(session_id, line).line) {
+            return Some(ready);
+        }
+    }
+    None
+}
+
+/// Reads a command's arguments; absent is an empty object.
+fn parse<C: DeserializeOwned>(args: Option<&RawValue>) -> Result<C, Error> {
+    serde_json::from_str(args.map_or("{}", RawValue::get)).map_err(|error| Error::invalid(format!("args: {error}")))
+}
+
+fn once<T: serde::Serialize>(result: Result<T, Error>) -> Answer {
+    Answer::Once(result.and_then(|value| success(&value)))
+}
+
+fn success(value: &impl serde::Serialize) -> Result<Success, Error> {
+    let result = RawJson::new(value).map_err(|error| Error::Internal(format!("cannot write the result: {error}")))?;
+    Ok(Success { result, next_cursor: None })
+}
+
+fn unexpected(reply: &Reply) -> Error {
+    Error::Internal(format!("unexpected answer of a session: {reply:?}"))
+}
+
+/// Who asks: a supervisor's label makes it a supervisor.
+fn origin(supervisor: Option<String>, reason: Option<String>) -> Origin {
+    Origin { via: if supervisor.is_some() { Via::Supervisor } else { Via::Cli }, supervisor, reason }
+}
+
+fn own_mode(mode: Option<ApprovalMode>) -> Result<Option<ApprovalMode>, Error> {
+    match mode {
+        Some(ApprovalMode::Unknown(word)) => Err(Error::invalid(format!("approval mode {word:?} is not one of {:?}", ApprovalMode::WORDS))),
+        Some(ApprovalMode::Default) | None => Ok(None),
+        own => Ok(own),
+    }
+}
+
+/// The first characters of the first message, on one line.
+fn title_of(task: &str) -> String {
+    let mut line = task.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(TITLE_CHARS) {
+        line.truncate(end);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_line_cut_at_a_character() {
+        assert_eq!(title_of("  list\n\tall   files "), "list all files");
+        let long = "🦀".repeat(100);
+        assert_eq!(title_of(&long), "🦀".repeat(80));
+    }
+}

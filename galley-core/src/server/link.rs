@@ -1,0 +1,58 @@
+//! What a connection is made of: bytes in, bytes out.
+
+use bytes::Bytes;
+use galley_protocol::framing::LineDecoder;
+use interprocess::local_socket::tokio::Stream;
+use std::io;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::mpsc;
+
+/// Room for one read from a socket, in bytes.
+const READ: usize = 16 * 1024;
+
+/// One side of a connection.
+pub trait Link: Send {
+    /// Reads what is there into `decoder`; 0 means the peer has closed. Cancelling loses nothing.
+    fn read(&mut self, decoder: &mut LineDecoder) -> impl Future<Output = io::Result<usize>> + Send;
+    /// Writes whole lines.
+    fn write(&mut self, lines: Vec<u8>) -> impl Future<Output = io::Result<()>> + Send;
+}
+
+/// A connection over the local socket.
+#[derive(Debug)]
+pub struct SocketLink(pub Stream);
+
+impl Link for SocketLink {
+    async fn read(&mut self, decoder: &mut LineDecoder) -> io::Result<usize> {
+        let read = self.0.read(decoder.spare(READ)).await?;
+        decoder.advance(read);
+        Ok(read)
+    }
+
+    async fn write(&mut self, lines: Vec<u8>) -> io::Result<()> {
+        self.0.write_all(&lines).await
+    }
+}
+
+/// A connection within the process.
+#[derive(Debug)]
+pub struct ChannelLink {
+    /// From the client.
+    pub requests: mpsc::Receiver<Bytes>,
+    /// To the client.
+    pub responses: mpsc::Sender<Bytes>,
+}
+
+impl Link for ChannelLink {
+    async fn read(&mut self, decoder: &mut LineDecoder) -> io::Result<usize> {
+        Ok(self.requests.recv().await.map_or(0, |bytes| {
+            decoder.extend(&bytes);
+            // An empty item is no end.
+            bytes.len().max(1)
+        }))
+    }
+
+    async fn write(&mut self, lines: Vec<u8>) -> io::Result<()> {
+        self.responses.send(lines.into()).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}

@@ -1,0 +1,13 @@
+//! The doors of a running Core: the socket and the in-process transport, both served by one
+//! connection loop that speaks JSON lines.
+
+mod connection;
+mod dispatch;
+mod link;
+mod socket;
+mod watch;
+
+pub use connection::serve;
+pub use link::{ChannelLink, SocketLink};
+pub use socket::SocketServer;
+pub use watch::WatchStream;

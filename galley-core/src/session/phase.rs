@@ -1,0 +1,177 @@
+//! The parts of a session's state: the gate with its run, the messages in line, the runner.
+
+use super::output::ReplyTo;
+use crate::error::StartCause;
+use crate::store::{ApprovalRow, MessageRow};
+use crate::time::Timestamp;
+use galley_protocol::ipc::{ExitReason, RunComplete};
+use galley_protocol::socket::{AskState, EndReason, MessageState, SessionStatus, Submitted};
+
+/// Whether a run is open.
+#[derive(Debug, Clone)]
+pub(super) enum Gate {
+    Free,
+    /// For `waiting.front()`, which waits for a runner.
+    Reserved,
+    Open(Box<Run>),
+    Closing(Box<Run>, Box<Outcome>),
+}
+
+/// A run: from the moment a message is handed to the agent.
+#[derive(Debug, Clone)]
+pub(super) struct Run {
+    pub number: u64,
+    pub first_index: u64,
+    /// The message it answers, then answers to its blocking questions. Empty when the runner
+    /// started it by itself.
+    pub messages: Vec<Waiting>,
+    /// The runner has announced it.
+    pub started: bool,
+    /// Text was streamed that no step has kept.
+    pub unsaved_text: bool,
+    /// A question was asked that no step's row carries.
+    pub ask: Option<AskState>,
+    /// Steps already kept: their number and a digest of their line.
+    pub steps: Vec<(u32, u64)>,
+    /// Row of the last step.
+    pub last_row: Option<String>,
+    /// A serious error came after the last step.
+    pub errored: bool,
+    /// The last step's exit reason: `run_complete` should follow.
+    pub exit: Option<ExitReason>,
+    /// A `run_complete` that came before the run was announced, and when: the run before's, told
+    /// twice, unless nothing follows it.
+    pub stray: Option<(RunComplete, Timestamp)>,
+    /// A stop was asked for; whether the queue is held afterwards.
+    pub abort: Option<Hold>,
+    pub last_activity: Timestamp,
+    /// Silence has been reported since the last activity.
+    pub stalled: bool,
+}
+
+impl Run {
+    /// A run that was just opened.
+    pub fn new(number: u64, first_index: u64, now: Timestamp) -> Self {
+        Self {
+            number,
+            first_index,
+            messages: Vec::new(),
+            started: false,
+            unsaved_text: false,
+            ask: None,
+            steps: Vec::new(),
+            last_row: None,
+            errored: false,
+            exit: None,
+            stray: None,
+            abort: None,
+            last_activity: now,
+            stalled: false,
+        }
+    }
+
+    /// The runner, or a person it waited for, gave a sign of life.
+    pub fn heard(&mut self, now: Timestamp) {
+        self.last_activity = now;
+        self.stalled = false;
+    }
+}
+
+/// What becomes of the queue after an abort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// It waits for the next send.
+    Hold,
+    /// It goes on.
+    Drain,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone)]
+pub(super) struct Outcome {
+    pub status: SessionStatus,
+    pub message: MessageState,
+    pub exit: ExitReason,
+    /// The runner's end that came before it was stored.
+    pub down: Option<Down>,
+}
+
+/// A runner's end, told to watchers and to whoever asked for it.
+#[derive(Debug, Clone)]
+pub(super) struct Down {
+    pub generation: u64,
+    pub reason: EndReason,
+    pub waiters: Vec<ReplyTo>,
+}
+
+/// A message that is not settled.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    pub row: MessageRow,
+    /// Who waits to hear what became of it.
+    pub replies: Vec<ReplyTo>,
+    /// It created its session.
+    pub creates: bool,
+    /// It answers a question that was open when it came: the generation that asked.
+    pub answers: Option<u64>,
+    /// A hand-over has failed once.
+    pub retried: bool,
+}
+
+impl Waiting {
+    /// A message as it was left, with nobody waiting.
+    pub fn restored(row: MessageRow) -> Self {
+        Self { row, replies: Vec::new(), creates: false, answers: None, retried: false }
+    }
+}
+
+/// A `clientRequestId` that was used lately.
+#[derive(Debug, Clone)]
+pub(super) struct Recent {
+    pub request: String,
+    pub message: String,
+    /// What its sender was told; a repetition is told the same.
+    pub answer: Option<Submitted>,
+}
+
+/// An approval that is not settled.
+#[derive(Debug, Clone)]
+pub(super) struct OpenApproval {
+    pub row: ApprovalRow,
+    /// Why the runner asked; an answer may put its own reason into the row.
+    pub asked_for: Option<String>,
+    pub reply: Option<ReplyTo>,
+}
+
+/// The runner's life.
+#[derive(Debug, Clone)]
+pub(super) enum RunnerPhase {
+    Down,
+    Starting(Stage),
+    Up,
+    Ending(Ending),
+}
+
+/// How far a start has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Spawn,
+    Ready,
+    Llm,
+    History,
+}
+
+/// Why and for whom a runner is being ended.
+#[derive(Debug, Clone)]
+pub(super) struct Ending {
+    pub reason: EndReason,
+    pub failure: Option<(StartCause, String)>,
+    pub waiters: Vec<ReplyTo>,
+}
+
+impl Ending {
+    /// It went by itself, and not well.
+    pub fn crashed() -> Self {
+        Self { reason: EndReason::SubprocessError, failure: None, waiters: Vec::new() }
+    }
+}

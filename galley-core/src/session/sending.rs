@@ -1,0 +1,382 @@
+//! Sending: where a message goes, and what the queue does.
+
+use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
+use super::state::{Delivered, Gate, Hold, NewMessage, Recent, Run, RunnerPhase, SessionState, Waiting};
+use crate::error::{Error, StartCause};
+use crate::store::{Change, MessageRow};
+use crate::time::Timestamp;
+use galley_protocol::ipc::{AskUserResponse, Command, is_side_question};
+use galley_protocol::socket::{
+    Dispatch, EndReason, IfBusy, MessageRole, MessageState, NewSession, QueuePosition, SessionStatus, Submitted, Visibility, Warning,
+};
+
+/// How many recent `clientRequestId`s are remembered in memory; older ones are in the store.
+const RECENT: usize = 32;
+
+impl SessionState {
+    pub(super) fn send(&mut self, now: Timestamp, message: NewMessage, to: ReplyTo, creates: bool, out: &mut Output) {
+        if self.row.status == SessionStatus::Archived {
+            let error = Error::invalid(format!("session {} is archived; restore it first", self.row.id));
+            return out.reply(Some(to), Err(error));
+        }
+        if is_side_question(&message.content) {
+            if creates {
+                self.dirty = false;
+                return out.reply(Some(to), Err(Error::invalid("a session cannot begin with a side question")));
+            }
+            return self.side_question(&message.content, to, out);
+        }
+        if self.is_repetition(message.client_request_id.as_deref(), to, out) {
+            return;
+        }
+        let answers = self.row.ask.is_some();
+        if message.if_busy == IfBusy::Reject && self.is_busy() && !answers {
+            return out.reply(Some(to), Err(Error::Busy(format!("session {} is busy; send again with ifBusy queue or jump", self.row.id))));
+        }
+        // The queue waits for the answer: a full one must not keep it out.
+        if self.waiting.len() >= self.limits.max_queued && !answers {
+            return out.reply(Some(to), Err(Error::QueueFull { session_id: self.row.id.clone(), limit: self.limits.max_queued }));
+        }
+        let jump = message.if_busy == IfBusy::Jump;
+        let stays = !self.gets_runner(message.spawn);
+        self.lift_hold(stays);
+        let mut waiting = Waiting { replies: vec![to], creates, ..Waiting::restored(self.accept(now, message)) };
+        self.remember(&waiting.row);
+        if let Some(ask) = self.row.ask.take() {
+            waiting.answers = Some(self.asked_by);
+            if ask.blocking && matches!(&self.gate, Gate::Open(run) if run.abort.is_none()) && matches!(self.runner, RunnerPhase::Up) {
+                return self.answer_blocking(now, waiting, out);
+            }
+        }
+        let free = matches!(self.gate, Gate::Free);
+        let first = jump || answers || self.waiting.is_empty();
+        waiting.row.state = Some(if stays || (free && first) { MessageState::Pending } else { MessageState::Queued });
+        waiting.row.rank = self.rank(jump || answers);
+        out.change(Change::InsertMessage(Box::new(waiting.row.clone())));
+        let place = if jump || answers { 0 } else { self.waiting.len() };
+        self.waiting.insert(place, waiting);
+        if stays {
+            self.reply_waiting(place, Dispatch::PersistedOnly, None, out);
+        } else if !(free && first) {
+            self.reply_waiting(place, Dispatch::Queued, None, out);
+        }
+        self.tell_overtaken(out);
+        if free && !stays {
+            self.begin(now, out);
+        } else if jump && matches!(self.gate, Gate::Open(_)) {
+            self.abort(now, Hold::Drain, out);
+        }
+    }
+
+    /// Whether a message that comes now meets a runner, or may have one started for it.
+    fn gets_runner(&self, spawn: bool) -> bool {
+        match &self.runner {
+            RunnerPhase::Up | RunnerPhase::Starting(_) => true,
+            RunnerPhase::Down => spawn,
+            // No runner follows one that ended with its session or with Core.
+            RunnerPhase::Ending(ending) => spawn && !matches!(ending.reason, EndReason::CoreShutdown | EndReason::Archived | EndReason::Deleted),
+        }
+    }
+
+    /// A send ends the hold of the stop before it, also when that has not settled yet.
+    fn lift_hold(&mut self, stays: bool) {
+        self.hold = false;
+        if let Gate::Open(run) | Gate::Closing(run, _) = &mut self.gate
+            && run.abort == Some(Hold::Hold)
+            && !stays
+        {
+            run.abort = Some(Hold::Drain);
+        }
+    }
+
+    /// Whoever was promised to be next and was overtaken waits in line now.
+    fn tell_overtaken(&mut self, out: &mut Output) {
+        for place in 1..self.waiting.len() {
+            if !self.waiting[place].replies.is_empty() {
+                self.set_waiting_state(place, MessageState::Queued, out);
+                self.reply_waiting(place, Dispatch::Queued, None, out);
+            }
+        }
+    }
+
+    /// Makes the row of an accepted user message and counts its turn.
+    fn accept(&mut self, now: Timestamp, message: NewMessage) -> MessageRow {
+        let turn = self.row.turn_count;
+        self.row.turn_count += 1;
+        self.touch(now);
+        MessageRow {
+            id: message.id,
+            role: MessageRole::User,
+            content: message.content,
+            turn_index: Some(turn),
+            run: None,
+            origin: Some(message.origin),
+            client_request_id: message.client_request_id,
+            ..self.system_row(now, String::new(), Visibility::Visible, None)
+        }
+    }
+
+    /// A place at the front or at the end of the line.
+    fn rank(&self, front: bool) -> i64 {
+        let ranks = self.waiting.iter().map(|waiting| waiting.row.rank);
+        if front { ranks.min().map_or(0, |rank| rank - 1) } else { ranks.max().map_or(0, |rank| rank + 1) }
+    }
+
+    fn remember(&mut self, row: &MessageRow) {
+        if let Some(request) = &row.client_request_id {
+            if self.recent.len() == RECENT {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(Recent { request: request.clone(), message: row.id.clone(), answer: None });
+        }
+    }
+
+    /// A request made again has no second effect: its sender is told what was told before, or
+    /// waits with the first.
+    fn is_repetition(&mut self, request: Option<&str>, to: ReplyTo, out: &mut Output) -> bool {
+        let Some(request) = request else { return false };
+        let Some(recent) = self.recent.iter().find(|recent| recent.request == request) else { return false };
+        if let Some(answer) = recent.answer.clone() {
+            out.reply(Some(to), Ok(Reply::Submitted(Box::new(answer))));
+            return true;
+        }
+        let running = match &mut self.gate {
+            Gate::Open(run) | Gate::Closing(run, _) => &mut run.messages[..],
+            Gate::Free | Gate::Reserved => &mut [],
+        };
+        match self.waiting.iter_mut().chain(running).find(|waiting| waiting.row.id == recent.message) {
+            Some(waiting) => waiting.replies.push(to),
+            None => return false,
+        }
+        true
+    }
+
+    fn side_question(&mut self, content: &str, to: ReplyTo, out: &mut Output) {
+        if matches!(self.runner, RunnerPhase::Up) {
+            self.tell(Self::user_message(content, None), Purpose::SideQuestion { to }, out);
+        } else {
+            out.reply(Some(to), Err(Error::runner(StartCause::RunnerExited, "a side question needs a live runner, and there is none")));
+        }
+    }
+
+    /// The run waits for this answer: it goes to the runner at once and belongs to the run.
+    fn answer_blocking(&mut self, now: Timestamp, mut waiting: Waiting, out: &mut Output) {
+        let Gate::Open(run) = &mut self.gate else { return };
+        waiting.row.state = Some(MessageState::Dispatched);
+        waiting.row.run = Some(run.number);
+        out.change(Change::InsertMessage(Box::new(waiting.row.clone())));
+        let command = answer_to(&waiting.row);
+        let id = waiting.row.id.clone();
+        run.messages.push(waiting);
+        run.heard(now);
+        self.tell(command, Purpose::Message { id }, out);
+    }
+
+    /// Hands out the first waiting message, or gets a runner for it.
+    pub(super) fn begin(&mut self, now: Timestamp, out: &mut Output) {
+        if matches!(self.runner, RunnerPhase::Up) {
+            return self.dispatch(now, out);
+        }
+        self.gate = Gate::Reserved;
+        self.set_status(now, SessionStatus::Connecting);
+        if matches!(self.runner, RunnerPhase::Down) {
+            self.start_runner(out);
+        }
+    }
+
+    /// The next message goes out, unless something holds the queue. Without a runner, only
+    /// messages that came after the last one's end bring up another.
+    pub(super) fn advance(&mut self, now: Timestamp, out: &mut Output) {
+        let Some(front) = self.waiting.front() else { return };
+        let held = self.hold || (self.row.ask.is_some() && front.answers.is_none());
+        if !matches!(self.gate, Gate::Free) || held {
+            return;
+        }
+        match self.runner {
+            RunnerPhase::Up => self.dispatch(now, out),
+            RunnerPhase::Down | RunnerPhase::Ending(_) if self.queued_count() > 0 => self.begin(now, out),
+            _ => {}
+        }
+    }
+
+    /// Opens a run with the first waiting message.
+    pub(super) fn dispatch(&mut self, now: Timestamp, out: &mut Output) {
+        let Some(mut waiting) = self.waiting.pop_front() else { return };
+        let number = self.open_run(now, out);
+        waiting.row.state = Some(MessageState::Dispatched);
+        waiting.row.run = Some(number);
+        out.change(Change::SetMessageState { id: waiting.row.id.clone(), state: MessageState::Dispatched, run: Some(number) });
+        if waiting.answers.is_some() {
+            self.row.ask = None;
+        }
+        // A fresh runner knows of no question: to it, the answer is a message like any other.
+        let command = if waiting.answers == Some(self.generation) {
+            answer_to(&waiting.row)
+        } else {
+            Self::user_message(&waiting.row.content, waiting.row.turn_index)
+        };
+        let id = waiting.row.id.clone();
+        if let Gate::Open(run) = &mut self.gate {
+            run.messages.push(waiting);
+        }
+        self.tell(command, Purpose::Message { id }, out);
+    }
+
+    /// Numbers a new run and opens the gate.
+    pub(super) fn open_run(&mut self, now: Timestamp, out: &mut Output) -> u64 {
+        self.row.run += 1;
+        self.row.run_first_index = self.last_index + 1;
+        self.set_status(now, SessionStatus::Running);
+        self.gate = Gate::Open(Box::new(Run::new(self.row.run, self.row.run_first_index, now)));
+        out.effect(Effect::SetTimer { timer: Timer::Stall, after: self.limits.stall });
+        self.row.run
+    }
+
+    pub(super) fn delivered(&mut self, now: Timestamp, generation: u64, purpose: Purpose, outcome: Delivered, out: &mut Output) {
+        let current = generation == self.generation;
+        match purpose {
+            Purpose::None => {}
+            Purpose::History => {
+                if current {
+                    self.history_delivered(now, outcome, out);
+                }
+            }
+            Purpose::Approval { id } => self.approval_delivered(now, &id, outcome, out),
+            Purpose::SideQuestion { to } => out.reply(
+                Some(to),
+                match outcome {
+                    Delivered::No => Err(Error::runner(StartCause::PipeUnavailable, "the runner did not take the side question")),
+                    _ => Ok(Reply::Submitted(Box::new(Submitted { message: None, dispatch: Dispatch::Dispatched, queue: None, warning: None }))),
+                },
+            ),
+            Purpose::Message { id } => {
+                if current {
+                    self.message_delivered(now, &id, outcome, out);
+                }
+            }
+        }
+    }
+
+    fn message_delivered(&mut self, now: Timestamp, id: &str, outcome: Delivered, out: &mut Output) {
+        let Gate::Open(run) = &mut self.gate else { return };
+        let Some(place) = run.messages.iter().position(|message| message.row.id == id) else { return };
+        let opened_run = place == 0 && run.abort.is_none();
+        let mut message = run.messages.remove(place);
+        if outcome == Delivered::No && opened_run {
+            self.take_back(now, message, out);
+            return self.drop_runner(out);
+        }
+        // Told or not, it stays with its run. One whose runner is lost is settled by the exit.
+        if outcome == Delivered::No {
+            self.reply_message(&mut message, Dispatch::PersistedOnly, Some(not_taken()), out);
+            self.drop_runner(out);
+        } else {
+            self.reply_message(&mut message, Dispatch::Dispatched, None, out);
+        }
+        if let Gate::Open(run) = &mut self.gate {
+            run.messages.insert(place, message);
+        }
+    }
+
+    /// A message that could not be handed over opened no run: one fresh runner gets it, once.
+    fn take_back(&mut self, now: Timestamp, mut message: Waiting, out: &mut Output) {
+        out.change(Change::SetMessageState { id: message.row.id.clone(), state: MessageState::Pending, run: None });
+        self.cancel_approvals(now, "the run did not begin", out);
+        clear_run_timers(out);
+        message.row.state = Some(MessageState::Pending);
+        message.row.run = None;
+        if message.retried {
+            self.reply_message(&mut message, Dispatch::PersistedOnly, Some(not_taken()), out);
+            self.gate = Gate::Free;
+            self.set_status(now, SessionStatus::Error);
+        } else {
+            message.retried = true;
+            self.gate = Gate::Reserved;
+            self.set_status(now, SessionStatus::Connecting);
+        }
+        self.waiting.push_front(message);
+    }
+
+    /// Without a runner nobody drains the queue: what waits is pending until one comes up.
+    pub(super) fn queue_becomes_pending(&mut self, warning: Option<&Warning>, out: &mut Output) {
+        for place in 0..self.waiting.len() {
+            self.set_waiting_state(place, MessageState::Pending, out);
+            self.reply_waiting(place, Dispatch::PersistedOnly, warning.cloned(), out);
+        }
+    }
+
+    fn set_waiting_state(&mut self, place: usize, state: MessageState, out: &mut Output) {
+        let row = &mut self.waiting[place].row;
+        if row.state.as_ref() != Some(&state) {
+            out.change(Change::SetMessageState { id: row.id.clone(), state: state.clone(), run: None });
+            row.state = Some(state);
+        }
+    }
+
+    fn reply_waiting(&mut self, place: usize, dispatch: Dispatch, warning: Option<Warning>, out: &mut Output) {
+        let Some(mut waiting) = self.waiting.remove(place) else { return };
+        self.reply_at(&mut waiting, Some(place), dispatch, warning, out);
+        self.waiting.insert(place, waiting);
+    }
+
+    /// Tells whoever sent a message that is not in line what became of it.
+    pub(super) fn reply_message(&mut self, message: &mut Waiting, dispatch: Dispatch, warning: Option<Warning>, out: &mut Output) {
+        self.reply_at(message, None, dispatch, warning, out);
+    }
+
+    /// Keeps what a sender was told, for the case that the request is made again.
+    pub(super) fn note_answer(&mut self, message: &str, answer: &Submitted) {
+        if let Some(recent) = self.recent.iter_mut().find(|recent| recent.message == message) {
+            recent.answer = Some(answer.clone());
+        }
+    }
+
+    fn reply_at(&mut self, message: &mut Waiting, place: Option<usize>, dispatch: Dispatch, warning: Option<Warning>, out: &mut Output) {
+        if message.replies.is_empty() {
+            return;
+        }
+        let queue = place.filter(|_| dispatch == Dispatch::Queued).map(|place| QueuePosition { position: place as u32 + 1 });
+        let submitted = Submitted { message: Some(message.row.clone().into_brief()), dispatch, queue, warning };
+        self.note_answer(&message.row.id, &submitted);
+        for to in std::mem::take(&mut message.replies) {
+            let reply = if std::mem::take(&mut message.creates) {
+                let Submitted { dispatch, warning, .. } = submitted.clone();
+                Reply::Created(Box::new(NewSession { session: self.brief(), message: message.row.clone().into_brief(), dispatch, warning }))
+            } else {
+                Reply::Submitted(Box::new(submitted.clone()))
+            };
+            out.reply(Some(to), Ok(reply));
+        }
+    }
+
+    /// Loads the conversation into a fresh runner, if there is one to load.
+    pub(super) fn order_history(&self, out: &mut Output) {
+        let exclude = self.waiting.front().map(|waiting| waiting.row.id.clone());
+        self.order(Order::History { exclude }, out);
+    }
+}
+
+/// What a sender is told whose request was made before.
+pub fn submitted_again(state: Option<&MessageState>) -> Dispatch {
+    match state {
+        Some(MessageState::Queued) => Dispatch::Queued,
+        Some(MessageState::Pending) => Dispatch::PersistedOnly,
+        _ => Dispatch::Dispatched,
+    }
+}
+
+/// The clocks of a run stop with it.
+pub(super) fn clear_run_timers(out: &mut Output) {
+    for timer in [Timer::Abort, Timer::RunComplete, Timer::Stall] {
+        out.effect(Effect::ClearTimer(timer));
+    }
+}
+
+fn not_taken() -> Warning {
+    let message = "the runner did not take the message".to_owned();
+    Warning { id: StartCause::PipeUnavailable.as_str().to_owned(), message, detail: None }
+}
+
+fn answer_to(row: &MessageRow) -> Command {
+    Command::AskUserResponse(AskUserResponse { text: row.content.clone(), absolute_turn_index: row.turn_index })
+}

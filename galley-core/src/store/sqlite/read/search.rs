@@ -1,0 +1,115 @@
+//! Search in message bodies.
+
+use super::super::search_text;
+use super::{session, session_key};
+use crate::store::SearchQuery;
+use galley_protocol::socket::{Ranking, SearchHit};
+use rusqlite::types::Value;
+use rusqlite::{Connection, ErrorCode, Result, params_from_iter};
+use std::time::{Duration, Instant};
+
+/// A search that takes longer returns what it has.
+const DEADLINE: Duration = Duration::from_millis(200);
+/// SQLite looks at the clock once in this many of its steps.
+const STEPS_PER_LOOK: i32 = 2000;
+/// Scoring visits every match, so it is for queries with few.
+const MAX_SCORED: i64 = 500;
+/// The index knows runs of three characters.
+const INDEXED_CHARS: usize = 3;
+
+/// The text that is searched, of a row `m`.
+const BODY: &str = "ifnull(m.final_answer, m.content)";
+
+/// Hits, best or newest first.
+pub(in super::super) fn hits(db: &Connection, query: &SearchQuery) -> Result<Vec<SearchHit>> {
+    let length = query.query.chars().count();
+    // SQLite's patterns end at a NUL, so nothing can be looked for beyond one.
+    if length < INDEXED_CHARS - 1 || query.query.contains('\0') || query.limit == 0 {
+        return Ok(Vec::new());
+    }
+    let deadline = Instant::now() + DEADLINE;
+    db.progress_handler(STEPS_PER_LOOK, Some(move || Instant::now() >= deadline))?;
+    let found = if length < INDEXED_CHARS { substring(db, query) } else { indexed(db, query) };
+    db.progress_handler(0, None::<fn() -> bool>)?;
+    found
+}
+
+/// Short queries: every body, newest first.
+fn substring(db: &Connection, query: &SearchQuery) -> Result<Vec<SearchHit>> {
+    let sql = format!(
+        "SELECT s.id, m.id, {BODY}, 0.0 FROM message m CROSS JOIN session s ON s.key = m.session
+         WHERE {BODY} LIKE ? ESCAPE '\\' AND m.visibility = 'visible' AND m.role <> 'system'"
+    );
+    let mut pattern = String::from("%");
+    for c in query.query.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    collect(db, query, sql, pattern, "m.key DESC", &Ranking::Recent)
+}
+
+fn indexed(db: &Connection, query: &SearchQuery) -> Result<Vec<SearchHit>> {
+    // One quoted phrase: nothing in it is syntax.
+    let phrase = format!("\"{}\"", query.query.replace('"', "\"\""));
+    let counted: Result<i64> = db
+        .prepare_cached(&format!("SELECT count(*) FROM (SELECT 1 FROM message_text WHERE message_text MATCH ?1 LIMIT {})", MAX_SCORED + 1))?
+        .query_row([&phrase], |row| row.get(0));
+    let few = match counted {
+        Ok(count) => count <= MAX_SCORED,
+        Err(error) if is_interrupt(&error) => false,
+        Err(error) => return Err(error),
+    };
+    let (rank, order, ranking) =
+        if few { ("message_text.rank", "message_text.rank", Ranking::Bm25) } else { ("0.0", "message_text.rowid DESC", Ranking::Recent) };
+    let sql = format!(
+        "SELECT s.id, m.id, {BODY}, {rank} FROM message_text
+         CROSS JOIN message m ON m.key = message_text.rowid CROSS JOIN session s ON s.key = m.session WHERE message_text MATCH ?"
+    );
+    collect(db, query, sql, phrase, order, &ranking)
+}
+
+/// Adds the filters, and takes hits until there are enough or the time is up.
+fn collect(db: &Connection, query: &SearchQuery, mut sql: String, words: String, order: &str, ranking: &Ranking) -> Result<Vec<SearchHit>> {
+    let mut values = vec![Value::from(words)];
+    sql.push_str(" AND s.deleted_at IS NULL");
+    if !query.archived {
+        sql.push_str(" AND s.status <> 'archived'");
+    }
+    if let Some(session_id) = &query.session_id {
+        let Some(session) = session_key(db, session_id)? else { return Ok(Vec::new()) };
+        sql.push_str(" AND m.session = ?");
+        values.push(session.into());
+    }
+    session::restrict(&mut sql, &mut values, &query.runtime, query.project_id.as_deref());
+    sql.push_str(&format!(" ORDER BY {order} LIMIT {}", query.limit));
+    let mut statement = db.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut hits = Vec::new();
+    loop {
+        match rows.next() {
+            Ok(Some(row)) => hits.push(SearchHit {
+                session_id: row.get(0)?,
+                message_id: row.get(1)?,
+                snippet: search_text::snippet(row.get_ref(2)?.as_str()?, &query.query),
+                rank: row.get(3)?,
+                ranking: Some(ranking.clone()),
+                incomplete: None,
+            }),
+            Ok(None) => return Ok(hits),
+            Err(error) if is_interrupt(&error) => {
+                for hit in &mut hits {
+                    hit.incomplete = Some(true);
+                }
+                return Ok(hits);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn is_interrupt(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
+}

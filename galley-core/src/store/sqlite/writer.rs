@@ -1,0 +1,189 @@
+//! The one writer: a thread that commits whatever has queued up, in one transaction.
+
+use super::apply::{self, Fault};
+use super::checkpoint::Checkpoints;
+use super::{refused, sqlite_error};
+use crate::error::Error;
+use crate::store::Change;
+use rusqlite::{Connection, TransactionBehavior};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use tokio::sync::{mpsc, oneshot};
+
+/// Commits that may wait for the writer; beyond it, callers wait.
+const QUEUE: usize = 1024;
+/// A group is closed at this many commits...
+const MAX_GROUP: usize = 256;
+/// ...or this many bytes.
+const MAX_GROUP_BYTES: usize = 4 << 20;
+/// What one commit adds to the WAL besides its bytes: the pages it touches.
+const PAGES_PER_COMMIT: usize = 4 * 4096;
+/// The WAL is folded into the file, in the background, whenever about this much has been added.
+const CHECKPOINT_EVERY: usize = 4 << 20;
+/// The WAL is started over when about this much has been added; commits wait for it. Writes that
+/// never pause would otherwise make it grow for ever.
+const RESTART_EVERY: usize = 48 << 20;
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// `None` only while dropping.
+    requests: Option<mpsc::Sender<Request>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// One `commit`.
+struct Request {
+    changes: Vec<Change>,
+    done: oneshot::Sender<Result<(), Error>>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection, path: &Path) -> Result<Self, Error> {
+        let checkpoints = Checkpoints::start(path)?;
+        let (requests, queue) = mpsc::channel(QUEUE);
+        let group = GroupCommit { connection, path: path.into(), synchronous: None, checkpoints, since_checkpoint: 0, since_restart: 0 };
+        let thread = thread::Builder::new()
+            .name("galley-db-write".to_owned())
+            .spawn(move || group.serve(queue))
+            .map_err(|error| refused(format!("cannot start the writer thread: {error}")))?;
+        Ok(Self { requests: Some(requests), thread: Some(thread) })
+    }
+
+    pub(super) async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
+        let gone = || Error::Internal("the writer thread ended early".to_owned());
+        let (done, result) = oneshot::channel();
+        let requests = self.requests.as_ref().ok_or_else(gone)?;
+        requests.send(Request { changes, done }).await.map_err(|_| gone())?;
+        result.await.map_err(|_| gone())?
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.requests = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the writer has been reported by the panic hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct GroupCommit {
+    connection: Connection,
+    path: Arc<Path>,
+    /// The setting in force.
+    synchronous: Option<Synchronous>,
+    checkpoints: Checkpoints,
+    since_checkpoint: usize,
+    since_restart: usize,
+}
+
+/// How far a commit goes before it is answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Synchronous {
+    /// To the operating system: survives the process.
+    Normal,
+    /// To the disk, with all that came before: survives a power cut.
+    Full,
+}
+
+impl GroupCommit {
+    fn serve(mut self, mut queue: mpsc::Receiver<Request>) {
+        while let Some(first) = queue.blocking_recv() {
+            let mut bytes = size(&first.changes);
+            let mut group = vec![first];
+            while group.len() < MAX_GROUP && bytes < MAX_GROUP_BYTES {
+                let Ok(next) = queue.try_recv() else { break };
+                bytes += size(&next.changes);
+                group.push(next);
+            }
+            self.commit(group);
+            self.bound_wal(bytes + PAGES_PER_COMMIT);
+        }
+    }
+
+    fn bound_wal(&mut self, added: usize) {
+        self.since_checkpoint += added;
+        self.since_restart += added;
+        if self.since_restart >= RESTART_EVERY {
+            // What is left to fold in is little: the background has done most of it.
+            self.checkpoints.restart();
+            (self.since_checkpoint, self.since_restart) = (0, 0);
+        } else if self.since_checkpoint >= CHECKPOINT_EVERY {
+            self.checkpoints.fold();
+            self.since_checkpoint = 0;
+        }
+    }
+
+    fn commit(&mut self, group: Vec<Request>) {
+        match self.transaction(&group) {
+            // One request that cannot be applied must not take the others with it.
+            Err(Error::Internal(_) | Error::InvalidArgs { .. }) if group.len() > 1 => {
+                for request in group {
+                    let alone = [request];
+                    let outcome = self.transaction(&alone);
+                    answer(alone, &outcome);
+                }
+            }
+            outcome => answer(group, &outcome),
+        }
+    }
+
+    fn transaction(&mut self, group: &[Request]) -> Result<(), Error> {
+        let path = Arc::clone(&self.path);
+        self.try_transaction(group).map_err(|fault| match fault {
+            Fault::Sqlite(error) => sqlite_error(&path, error),
+            Fault::Refused(error) => error,
+        })
+    }
+
+    fn try_transaction(&mut self, group: &[Request]) -> Result<(), Fault> {
+        let decides = group.iter().flat_map(|request| &request.changes).any(Change::is_decision);
+        self.set_synchronous(if decides { Synchronous::Full } else { Synchronous::Normal })?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for change in group.iter().flat_map(|request| &request.changes) {
+            apply::change(&transaction, change)?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    fn set_synchronous(&mut self, wanted: Synchronous) -> rusqlite::Result<()> {
+        if self.synchronous != Some(wanted) {
+            self.connection.execute_batch(match wanted {
+                Synchronous::Normal => "PRAGMA synchronous = NORMAL",
+                Synchronous::Full => "PRAGMA synchronous = FULL",
+            })?;
+            self.synchronous = Some(wanted);
+        }
+        Ok(())
+    }
+}
+
+fn answer(group: impl IntoIterator<Item = Request>, outcome: &Result<(), Error>) {
+    for request in group {
+        // The caller may have stopped waiting.
+        let _ = request.done.send(outcome.clone());
+    }
+}
+
+/// About how many bytes the changes hold.
+fn size(changes: &[Change]) -> usize {
+    changes
+        .iter()
+        .map(|change| match change {
+            Change::AppendLog(chunk) => chunk.lines.as_ref().map_or(0, bytes::Bytes::len),
+            Change::InsertMessage(row) => {
+                let json = [&row.tool_calls, &row.tool_results].into_iter().flatten().map(|json| json.as_str().len()).sum::<usize>();
+                row.content.len() + row.final_answer.as_ref().map_or(0, String::len) + row.thinking.as_ref().map_or(0, String::len) + json
+            }
+            Change::SetFinalAnswer { answer, .. } => answer.len(),
+            Change::PutApproval(row) => row.args.as_ref().map_or(0, |args| args.as_str().len()),
+            Change::PutSession(_)
+            | Change::SetMessageState { .. }
+            | Change::SetMessageRank { .. }
+            | Change::PutRule(_)
+            | Change::SetSetting { .. } => 0,
+        })
+        .sum()
+}

@@ -1,0 +1,62 @@
+//! `test`: every check the repository must pass, in order.
+
+use crate::{generate, root};
+use anyhow::{Context, bail};
+use std::process::Command;
+use std::time::Instant;
+
+/// One check.
+struct Step {
+    name: &'static str,
+    action: Action,
+}
+
+enum Action {
+    /// A program, its arguments, and what it gets in its environment.
+    Program(&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]),
+    /// Code of this program.
+    Task(fn() -> anyhow::Result<()>),
+}
+
+const fn cargo(name: &'static str, args: &'static [&'static str]) -> Step {
+    Step { name, action: Action::Program("cargo", args, &[]) }
+}
+
+/// Cheap and telling checks first; the build comes before the tests because they start its programs.
+const STEPS: &[Step] = &[
+    cargo("format", &["fmt", "--all", "--check"]),
+    cargo("lint", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
+    cargo("build", &["build", "--workspace"]),
+    cargo("test", &["test", "--workspace"]),
+    Step { name: "docs", action: Action::Program("cargo", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-Dwarnings")]) },
+    Step { name: "generated files", action: Action::Task(generate::check) },
+];
+
+/// Runs every step, up to the first that fails.
+pub fn run() -> anyhow::Result<()> {
+    let start = Instant::now();
+    for (number, step) in STEPS.iter().enumerate() {
+        eprintln!("── {}/{} {}", number + 1, STEPS.len(), step.name);
+        let begun = Instant::now();
+        step.action.run().with_context(|| format!("step `{}` failed", step.name))?;
+        eprintln!("── {} passed in {:.1} s", step.name, begun.elapsed().as_secs_f64());
+    }
+    eprintln!("── all {} steps passed in {:.1} s", STEPS.len(), start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+impl Action {
+    fn run(&self) -> anyhow::Result<()> {
+        match self {
+            Self::Task(task) => task(),
+            Self::Program(program, args, env) => {
+                let line = format!("{program} {}", args.join(" "));
+                let status = Command::new(program).args(*args).envs(env.iter().copied()).current_dir(root()).status();
+                match status.with_context(|| format!("cannot run `{line}`"))? {
+                    status if status.success() => Ok(()),
+                    status => bail!("`{line}` ended with {status}"),
+                }
+            }
+        }
+    }
+}
