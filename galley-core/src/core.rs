@@ -4,27 +4,27 @@ use crate::config::{Config, ConfigFile, Runtime};
 use crate::error::{Error, StartCause};
 use crate::lock::InstanceLock;
 use crate::paths;
+use crate::reads::{CoreView, ReadContext};
 use crate::runner::{Backend, ProcessBackend, Runner, RunnerManager, ShellBackend};
-use crate::server::{ChannelLink, SocketServer, serve};
+use crate::server::{ChannelLink, Counters, SocketServer, serve};
 use crate::session::{Host, Input, Limits, Sessions};
 use crate::store::{ReadStore, SessionStore, SqliteStore};
 use crate::time::Timestamp;
 use async_trait::async_trait;
-use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use galley_client::{Client, Connection, Transport};
 use galley_protocol::framing::MAX_LINE;
 use galley_protocol::socket::{ApprovalMode, Backend as BackendKind, CoreCounters, CoreInfo, CoreLimits, CorePaths, EndReason, LiveSummary};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::{OnceCell, mpsc, watch};
+use tokio::sync::{OnceCell, watch};
 
 /// Live runners kept by default.
 const MAX_LIVE_RUNNERS: usize = 20;
-/// Lines under way in each direction of an in-process connection.
-const IN_PROCESS_QUEUE: usize = 16;
 /// How long a shutdown may take, all runners together.
 const SHUTDOWN: Duration = Duration::from_millis(2400);
 
@@ -74,40 +74,6 @@ enum Stop {
     Running,
     Asked,
     Stopped,
-}
-
-/// Open connections and streams.
-#[derive(Debug, Default)]
-pub struct Counters {
-    connections: AtomicU64,
-    streams: AtomicU64,
-}
-
-/// Counts a connection until it is dropped.
-pub struct OpenConnection<'a>(&'a AtomicU64);
-
-impl Counters {
-    /// Counts one connection.
-    pub fn connection(&self) -> OpenConnection<'_> {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-        OpenConnection(&self.connections)
-    }
-
-    /// Counts one stream.
-    pub fn stream_opened(&self) {
-        self.streams.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts it no more.
-    pub fn stream_closed(&self) {
-        self.streams.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Drop for OpenConnection<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Core {
@@ -259,9 +225,13 @@ impl Inner {
     ///
     /// # Errors
     /// When the file is wrong.
-    pub(crate) fn config(&self) -> Result<Config, Error> {
-        let config = (*self.config.get()?).clone();
-        Ok(self.runtimes.iter().rev().cloned().fold(config, Config::with_runtime))
+    pub(crate) fn config(&self) -> Result<Arc<Config>, Error> {
+        let config = self.config.get()?;
+        if self.runtimes.is_empty() {
+            return Ok(config);
+        }
+        let own = (*config).clone();
+        Ok(Arc::new(self.runtimes.iter().rev().cloned().fold(own, Config::with_runtime)))
     }
 
     /// The configuration file.
@@ -344,12 +314,13 @@ impl Inner {
     }
 
     /// Resolves once this Core has stopped.
-    pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub(crate) fn stopped(&self) -> BoxFuture<'static, ()> {
         let mut stop = self.stop.subscribe();
         async move {
             // An error means it is gone already.
             let _ = stop.wait_for(|stop| *stop == Stop::Stopped).await;
         }
+        .boxed()
     }
 
     async fn shut_down(&self) {
@@ -408,6 +379,20 @@ impl Inner {
     }
 }
 
+impl ReadContext for Inner {
+    fn store(&self) -> &dyn ReadStore {
+        self.store.as_ref()
+    }
+
+    fn config(&self) -> Result<Arc<Config>, Error> {
+        Self::config(self)
+    }
+
+    fn core(&self) -> Option<CoreView> {
+        Some(CoreView { socket: self.socket.clone(), live: self.live_summary() })
+    }
+}
+
 #[async_trait]
 impl Host for Inner {
     async fn start_runner(&self, session_id: &str, runtime: &str, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error> {
@@ -440,10 +425,9 @@ struct InProcess {
 impl Transport for InProcess {
     async fn connect(&self) -> Result<Connection, galley_client::Error> {
         let core = self.core.upgrade().ok_or_else(|| galley_client::Error::Unavailable("this Core has ended".to_owned()))?;
-        let (sender, requests) = mpsc::channel::<Bytes>(IN_PROCESS_QUEUE);
-        let (responses, receiver) = mpsc::channel::<Bytes>(IN_PROCESS_QUEUE);
         let handle = core.handle.clone();
-        handle.spawn(serve(ChannelLink { requests, responses }, core));
-        Ok(Connection { sender, receiver })
+        let (link, connection) = ChannelLink::pair();
+        handle.spawn(serve(link, core));
+        Ok(connection)
     }
 }

@@ -45,6 +45,8 @@ pub struct EventLog {
     session_id: String,
     ring: Mutex<Ring>,
     tail: watch::Sender<Tail>,
+    /// Counts commits that changed more than the log.
+    decisions: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -57,7 +59,7 @@ impl EventLog {
     /// A log that ends at `last`, without a live runner.
     pub fn new(session_id: String, last: u64, run_first: u64) -> Self {
         let (tail, _) = watch::channel(Tail { last, run_first, live: None, ended: None, closed: None });
-        Self { session_id, ring: Mutex::default(), tail }
+        Self { session_id, ring: Mutex::default(), tail, decisions: watch::Sender::new(0) }
     }
 
     /// Makes committed chunks readable.
@@ -75,6 +77,16 @@ impl EventLog {
             }
         }
         self.tail.send_modify(|tail| (tail.last, tail.run_first) = (last, run_first));
+    }
+
+    /// Rows of the session were committed: whoever waits for an answer looks again.
+    pub fn decided(&self) {
+        self.decisions.send_modify(|count| *count += 1);
+    }
+
+    /// The count of commits that changed more than the log, to wait on.
+    pub fn decisions(&self) -> watch::Receiver<u64> {
+        self.decisions.subscribe()
     }
 
     /// A runner is up: streams that follow the live runner follow this one.
@@ -105,9 +117,9 @@ impl EventLog {
         self.tail.subscribe()
     }
 
-    /// How many readers wait on the tail.
+    /// How many readers there are.
     pub fn readers(&self) -> usize {
-        self.tail.receiver_count()
+        self.tail.receiver_count() + self.decisions.receiver_count()
     }
 
     /// Events from index `from` on: at least one chunk if there is one, then up to about

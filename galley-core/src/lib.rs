@@ -1,5 +1,6 @@
 //! Galley Core: runs agents as supervised local processes and keeps all they say.
 
+#![deny(unsafe_code)]
 #![allow(dead_code, unused_imports)]
 
 mod config;
@@ -8,6 +9,8 @@ mod error;
 mod event_log;
 mod lock;
 pub mod paths;
+mod read_only;
+mod reads;
 pub mod runner;
 mod server;
 mod session;
@@ -18,6 +21,8 @@ pub use self::core::{Core, CoreBuilder};
 pub use config::{Config, ConfigFile, Runtime};
 pub use error::{Error, StartCause};
 pub use lock::InstanceLock;
+pub use read_only::{ReadOnly, read_only};
+pub use session::Limits;
 pub use store::{
     ApprovalQuery, ApprovalRow, Change, LogChunk, MessageQuery, MessageRow, Page, ReadStore, Rule, RuntimeFilter, SearchQuery, SessionCounts,
     SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,

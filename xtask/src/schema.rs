@@ -66,8 +66,8 @@ fn socket_commands(types: &mut SchemaGenerator) -> Value {
     }
 
     macro_rules! table {
-        (replies { $($args:ident = $_name:literal, $_access:ident -> $_output:ty;)+ }
-         streams { $($stream_args:ident = $_stream_name:literal, $_stream_access:ident -> $_frame:ty;)+ }) => {
+        (replies { $($args:ident = $_name:literal, $_access:ident -> $_output:ty $(, once by $_id:ident)?;)+ }
+         streams { $($stream_args:ident = $_stream_name:literal, $_stream_access:ident -> $_frame:ty $(, acknowledged by $_from:ident)?;)+ }) => {
             Map::from_iter([$(reply::<$args>(types),)+ $(stream::<$stream_args>(types),)+])
         };
     }

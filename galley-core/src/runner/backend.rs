@@ -45,7 +45,8 @@ pub struct Runner {
     pub lines: mpsc::Receiver<Bytes>,
     /// Its commands. Bounded; written in order by one task.
     pub commands: mpsc::Sender<Delivery>,
-    /// Sent exactly once, when nothing of the agent is left.
+    /// Sent exactly once, when nothing of the agent is left and all its `lines` have been taken:
+    /// take them, or drop their receiver.
     pub exit: oneshot::Receiver<Exit>,
     /// Ends it by force.
     pub control: RunnerControl,

@@ -10,10 +10,9 @@
 //! The list is read without a lock: at the moment of the fork another thread, which does not exist
 //! in the child, may have held any.
 
-use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::{
-    OnceLock,
+    Arc, OnceLock,
     atomic::{AtomicI32, Ordering},
 };
 

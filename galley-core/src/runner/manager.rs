@@ -1,8 +1,6 @@
 //! The runners of one Core: at most one per session, and nothing of any left behind.
 
 use super::backend::{Backend, Exit, Runner, StartSpec};
-use super::kill;
-use super::marker;
 use super::spawn::Processes;
 use crate::error::Error;
 use std::collections::HashMap;
@@ -42,11 +40,11 @@ impl RunnerManager {
     /// What the backend says, and [`Error::Internal`] when the session has a runner already.
     pub async fn start(&self, backend: &dyn Backend, spec: StartSpec) -> Result<Runner, Error> {
         let entry = self.live.enter(&spec)?;
-        let mark = spec.marker.clone();
+        let (mark, processes) = (spec.marker.clone(), Arc::clone(&self.processes));
         let mut runner = match backend.start(spec).await {
             Ok(runner) => runner,
             Err(error) => {
-                clean_up(mark).await;
+                processes.clean_up(&mark).await;
                 return Err(error);
             }
         };
@@ -55,7 +53,7 @@ impl RunnerManager {
         tokio::spawn(async move {
             // A backend that fails to say how its runner ended has ended all the same.
             let how: Exit = ended.await.unwrap_or_default();
-            clean_up(mark).await;
+            processes.clean_up(&mark).await;
             drop(entry);
             let _ = exit_out.send(how);
         });
@@ -75,14 +73,12 @@ impl RunnerManager {
     /// Kills what an earlier Core on the same data left behind. To be called under the instance
     /// lock, before the first runner starts: without the lock, that Core may be alive.
     pub async fn sweep_predecessors(&self) {
-        let identity = self.processes.identity().clone();
-        let old = move |mark: &str| marker::covers(identity.owner(), mark) && !marker::covers(identity.instance(), mark);
-        Processes::blocking(move || kill::sweep(&old)).await;
+        self.processes.sweep_predecessors().await;
     }
 
     /// Kills everything this Core started: the last step of a shutdown.
     pub async fn kill_all(&self) {
-        clean_up(self.processes.identity().instance().to_owned()).await;
+        self.processes.clean_up(self.processes.identity().instance()).await;
     }
 
     /// Lets go of everything in the child of a `fork` that executes no other program (such as
@@ -96,10 +92,6 @@ impl RunnerManager {
     pub(crate) fn processes(&self) -> &Arc<Processes> {
         &self.processes
     }
-}
-
-async fn clean_up(mark: String) {
-    Processes::blocking(move || kill::marked(&mark)).await;
 }
 
 /// Which sessions have a runner.

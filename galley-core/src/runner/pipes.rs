@@ -14,8 +14,10 @@ use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// How much is read at once: what a pipe holds.
-const READ: usize = 64 * 1024;
+/// How much is read at once from a runner that says little, as most do most of the time, and from
+/// one that says more than that: what a pipe holds.
+const READ: usize = 4 * 1024;
+const READ_BURST: usize = 64 * 1024;
 
 /// How long after the process's end its pipes are still waited for, when somebody else holds them.
 const DRAIN: Duration = Duration::from_millis(250);
@@ -142,6 +144,11 @@ impl<T: AsyncRead + Unpin> Drain<T> {
     }
 }
 
+/// How much to read next, when a buffer of `room` bytes took `read`.
+fn next_read(read: usize, room: usize) -> usize {
+    if read < room { READ } else { READ_BURST }
+}
+
 /// Nobody takes a runner's lines any more.
 #[derive(Debug)]
 pub(super) struct Unheard;
@@ -157,19 +164,27 @@ pub(super) async fn read_lines<T: AsyncRead + Unpin>(
     let mut stdout = Drain::new(stdout, ended);
     let mut decoder = LineDecoder::new();
     let mut batch = Batch::default();
+    let mut next = READ;
     loop {
+        let buffer = decoder.spare(next);
+        let room = buffer.len();
         let read = tokio::select! {
             biased;
-            read = stdout.read(decoder.spare(READ)) => read,
+            read = stdout.read(buffer) => read,
             () = lines.closed() => return Err(Unheard),
         };
         let Some(read) = read else { break };
         decoder.advance(read);
+        next = next_read(read, room);
         let received = decoder.buffered();
         while let Some(line) = decoder.next_line() {
             batch.add(&line, received, &session_id);
         }
         batch.send(&lines).await?;
+        // After a burst: a session that waits costs no more than one that never said anything.
+        if read < READ && room > READ && decoder.buffered() == 0 {
+            decoder = LineDecoder::new();
+        }
     }
     let received = decoder.buffered();
     if let Some(line) = decoder.finish() {
@@ -234,9 +249,12 @@ fn oversize(head: &[u8], bytes: u64, session_id: &str) -> Vec<u8> {
 pub(super) async fn read_tail<T: AsyncRead + Unpin>(stderr: Pipe<T>, ended: Ended) -> Vec<String> {
     let mut stderr = Drain::new(stderr, ended);
     let mut tail = Tail::default();
-    let mut room = vec![0; READ / 4];
-    while let Some(read) = stderr.read(&mut room).await {
-        tail.add(&room[..read]);
+    let mut buffer = vec![0; READ];
+    while let Some(read) = stderr.read(&mut buffer).await {
+        tail.add(&buffer[..read]);
+        let next = next_read(read, buffer.len());
+        buffer.resize(next, 0);
+        buffer.shrink_to(next);
     }
     tail.finish()
 }

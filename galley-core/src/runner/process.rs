@@ -187,7 +187,7 @@ fn folder_of(program: &str) -> PathBuf {
 }
 
 fn find(program: &str) -> Option<PathBuf> {
-    if Path::new(program).components().count() > 1 {
+    if is_path(program) {
         return Some(program.into()).filter(|path: &PathBuf| path.exists());
     }
     let names = [program.to_owned(), format!("{program}{}", std::env::consts::EXE_SUFFIX)];
@@ -196,20 +196,27 @@ fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn start_error(program: &str, error: &io::Error) -> Error {
-    let (cause, message) = match error.kind() {
-        io::ErrorKind::NotFound => {
-            let cause = if is_python(program) { StartCause::PythonNotFound } else { StartCause::SpawnIo };
-            let message = match find(program) {
-                Some(path) => format!("cannot start {}: it is there, but the interpreter that its first line names is not", path.display()),
-                None if Path::new(program).components().count() > 1 => format!("cannot start {program}: {error}"),
-                None => format!("cannot start `{program}`: no folder of PATH has it"),
-            };
-            (cause, message)
-        }
-        _ if out_of_descriptors(error) => (StartCause::PipeUnavailable, format!("cannot make the pipes to {program}: {error}")),
-        _ => (StartCause::SpawnIo, format!("cannot start {program}: {error}")),
+    let found = find(program);
+    let (cause, message) = if out_of_descriptors(error) {
+        (StartCause::PipeUnavailable, format!("cannot make the pipes to {program}: {error}"))
+    } else if let Some(path) = found {
+        let why = match error.kind() {
+            io::ErrorKind::NotFound => "it is there, but the interpreter that its first line names is not".to_owned(),
+            _ => error.to_string(),
+        };
+        (StartCause::SpawnIo, format!("cannot start {}: {why}", path.display()))
+    } else {
+        // Whatever the system said: a folder of PATH that cannot be entered makes it "permission denied".
+        let why = if is_path(program) { error.to_string() } else { "no folder of PATH has it".to_owned() };
+        let cause = if is_python(program) { StartCause::PythonNotFound } else { StartCause::SpawnIo };
+        (cause, format!("cannot start {program}: {why}"))
     };
     Error::runner(cause, message)
+}
+
+/// Whether `program` is a path, not a name to be looked up in `PATH`.
+fn is_path(program: &str) -> bool {
+    Path::new(program).components().count() > 1
 }
 
 fn is_python(program: &str) -> bool {

@@ -123,6 +123,23 @@ impl Processes {
         Pipe { _listed: Listed {}, end }
     }
 
+    /// Kills what carries `mark` or a narrower one.
+    pub(crate) async fn clean_up(&self, mark: &str) {
+        if self.descriptors.are_ours() {
+            let mark = mark.to_owned();
+            Self::blocking(move || kill::marked(&mark)).await;
+        }
+    }
+
+    /// Kills what other Cores on the same data started.
+    pub(crate) async fn sweep_predecessors(&self) {
+        if self.descriptors.are_ours() {
+            let identity = self.identity.clone();
+            let old = move |mark: &str| marker::covers(identity.owner(), mark) && !marker::covers(identity.instance(), mark);
+            Self::blocking(move || kill::sweep(&old)).await;
+        }
+    }
+
     /// Runs `work`, which blocks, on a thread of its own; here, when the runtime is shutting down.
     pub(crate) async fn blocking(work: impl Fn() + Clone + Send + 'static) {
         if tokio::task::spawn_blocking(work.clone()).await.is_err() {

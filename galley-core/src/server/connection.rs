@@ -3,18 +3,22 @@
 
 use super::link::Link;
 use super::watch::WatchStream;
-use crate::core::Inner;
 use crate::error::Error;
+use crate::reads::{Reply, WaitStream};
+use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use galley_protocol::RawJson;
 use galley_protocol::framing::{Line, LineDecoder, MAX_LINE};
-use galley_protocol::socket::{ACCEPTED_SCHEMA_VERSIONS, Command, ErrorTag, RequestLine, Response, StreamCancel, StreamCancelled};
+use galley_protocol::socket::{
+    ACCEPTED_SCHEMA_VERSIONS, Command, EndReason, ErrorTag, RequestLine, Response, StreamCancel, StreamCancelled, WaitFrame,
+};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -37,20 +41,47 @@ pub struct Call {
 /// What a request comes to.
 pub enum Answer {
     /// One response.
-    Once(Result<Success, Error>),
+    Once(Result<Reply, Error>),
     /// A stream of frames.
     Stream(Box<dyn FrameStream>),
     /// No such command.
     Unknown(String),
 }
 
-/// A result, ready to be written.
-#[derive(Debug)]
-pub struct Success {
-    /// The result's JSON.
-    pub result: RawJson,
-    /// Where the next page of a list starts.
-    pub next_cursor: Option<String>,
+/// Who answers a connection's requests: a Core, or a file that is only read.
+#[async_trait]
+pub trait Responder: Send + Sync + 'static {
+    /// Answers a request.
+    async fn answer(self: Arc<Self>, call: Call) -> Answer;
+    /// Counts the connections and streams.
+    fn counters(&self) -> &Counters;
+    /// Resolves when everything is over.
+    fn stopped(&self) -> BoxFuture<'static, ()>;
+}
+
+/// Open connections and streams.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Connections, in process included.
+    pub connections: Arc<AtomicU64>,
+    /// Streams.
+    pub streams: Arc<AtomicU64>,
+}
+
+/// Counts one while it lives.
+struct Counted(Arc<AtomicU64>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicU64>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A stream of frames as a connection serves it.
@@ -78,19 +109,47 @@ impl FrameStream for WatchStream {
     }
 }
 
+impl FrameStream for WaitStream {
+    fn request_id(&self) -> Option<&str> {
+        Self::request_id(self)
+    }
+
+    fn next(&mut self) -> BoxFuture<'_, (Vec<u8>, bool)> {
+        async {
+            let frame = Self::next(self).await;
+            let last = !matches!(frame, Some(WaitFrame::Wait { .. }));
+            (frame.as_ref().map_or_else(Vec::new, line), last)
+        }
+        .boxed()
+    }
+
+    fn cancel(&self) -> Vec<u8> {
+        line(&self.end(EndReason::Cancelled))
+    }
+}
+
+/// A value as a line. What is written here is strings, numbers and JSON that was checked:
+/// serialising it cannot fail.
+fn line(value: &impl serde::Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
 type Answered = (Option<String>, Answer);
 
 /// A stream on its way to its next frames.
 struct Running {
     stream: Box<dyn FrameStream>,
     cancelled: oneshot::Receiver<()>,
+    _open: Counted,
 }
 
 type Streamed = (Running, Vec<u8>, bool);
 
-struct Connection<L> {
+struct Connection<L, R> {
     link: L,
-    core: Arc<Inner>,
+    responder: Arc<R>,
     decoder: LineDecoder,
     /// Requests with an id.
     concurrent: FuturesUnordered<BoxFuture<'static, Answered>>,
@@ -103,14 +162,13 @@ struct Connection<L> {
     input_open: bool,
 }
 
-/// Serves a connection until its peer leaves, it idles, or Core goes.
-pub async fn serve<L: Link>(link: L, core: Arc<Inner>) {
-    let shared = core.clone();
-    let _open = shared.counters.connection();
-    let stopped = core.stopped();
+/// Serves a connection until its peer leaves, it idles, or everything is over.
+pub async fn serve<L: Link, R: Responder>(link: L, responder: Arc<R>) {
+    let _open = Counted::new(&responder.counters().connections);
+    let stopped = responder.stopped();
     let mut connection = Connection {
         link,
-        core,
+        responder,
         decoder: LineDecoder::new(),
         concurrent: FuturesUnordered::new(),
         ordered: None,
@@ -121,13 +179,14 @@ pub async fn serve<L: Link>(link: L, core: Arc<Inner>) {
         input_open: true,
     };
     tokio::select! {
+        biased;
         _ = connection.run() => {}
         // Everything that was in hand has been told; what is left is only waiting.
         () = stopped => {}
     }
 }
 
-impl<L: Link> Connection<L> {
+impl<L: Link, R: Responder> Connection<L, R> {
     /// `None` when the connection is over.
     async fn run(&mut self) -> Option<()> {
         loop {
@@ -147,7 +206,6 @@ impl<L: Link> Connection<L> {
                 return None;
             }
             tokio::select! {
-                biased;
                 Some((running, frames, last)) = self.streams.next() => self.frames(running, frames, last).await?,
                 Some((id, answer)) = self.concurrent.next() => self.settle(id, answer).await?,
                 (id, answer) = async { match &mut self.ordered { Some(ordered) => ordered.await, None => std::future::pending().await } } => {
@@ -203,21 +261,21 @@ impl<L: Link> Connection<L> {
 
     /// Starts to answer a request.
     fn answer(&self, call: Call) -> BoxFuture<'static, Answered> {
-        let core = self.core.clone();
+        let responder = self.responder.clone();
         async move {
             let id = call.request_id.clone();
-            (id, core.answer(call).await)
+            (id, responder.answer(call).await)
         }
         .boxed()
     }
 
     async fn settle(&mut self, id: Option<String>, answer: Answer) -> Option<()> {
         let response = match answer {
-            Answer::Once(Ok(success)) => Response {
+            Answer::Once(Ok(reply)) => Response {
                 ok: true,
                 request_id: id,
-                result: Some(success.result),
-                next_cursor: success.next_cursor,
+                result: Some(reply.result),
+                next_cursor: reply.next_cursor,
                 error: None,
                 message: None,
                 detail: None,
@@ -227,8 +285,8 @@ impl<L: Link> Connection<L> {
             Answer::Stream(stream) => {
                 let (cancel, cancelled) = oneshot::channel();
                 self.open_streams.push((id, cancel));
-                self.core.counters.stream_opened();
-                self.go_on(Running { stream, cancelled });
+                let open = Counted::new(&self.responder.counters().streams);
+                self.go_on(Running { stream, cancelled, _open: open });
                 return Some(());
             }
         };
@@ -255,7 +313,6 @@ impl<L: Link> Connection<L> {
             self.go_on(running);
             return Some(());
         }
-        self.core.counters.stream_closed();
         let id = running.stream.request_id();
         self.open_streams.retain(|(open, _)| open.as_deref() != id);
         // A stream without an id owned its connection; one that was all its connection was for
@@ -283,22 +340,11 @@ impl<L: Link> Connection<L> {
     }
 
     async fn respond(&mut self, response: &Response) -> Option<()> {
-        // A response is strings and JSON that was checked: serialising it cannot fail.
-        let mut line = serde_json::to_vec(response).unwrap_or_default();
-        line.push(b'\n');
-        self.write(line).await
+        self.write(line(response)).await
     }
 
     async fn write(&mut self, lines: Vec<u8>) -> Option<()> {
         self.link.write(lines).await.ok()
-    }
-}
-
-impl<L> Drop for Connection<L> {
-    fn drop(&mut self) {
-        for _ in &self.open_streams {
-            self.core.counters.stream_closed();
-        }
     }
 }
 

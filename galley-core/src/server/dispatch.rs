@@ -1,14 +1,16 @@
 //! One dispatcher behind every door: a request's name decides, its type checks the arguments.
 
-use super::connection::{Answer, Call, Success};
+use super::connection::{Answer, Call, Counters, FrameStream, Responder};
 use super::watch::WatchStream;
 use crate::core::Inner;
 use crate::error::{Error, StartCause};
-use crate::reads;
+use crate::reads::{self, WaitStream};
 use crate::runner::Runner;
 use crate::session::{Input, NewMessage, Reply, SessionHandle, already_answered, new_message_id, not_found, submitted_again};
 use crate::store::{ApprovalQuery, MessageRow, ReadStore, SessionRow, SessionStore};
 use crate::time::Timestamp;
+use async_trait::async_trait;
+use futures::future::BoxFuture;
 use galley_protocol::RawJson;
 use galley_protocol::ipc::{Decision, Event, PROTOCOL_VERSION};
 use galley_protocol::socket::{
@@ -16,7 +18,6 @@ use galley_protocol::socket::{
     CoreShutdown, CoreShutdownResult, Dispatch, IfBusy, NewSession, Origin, RuntimeAdd, RuntimeCheck, RuntimeCheckResult, SessionNew, SessionSend,
     SessionState as StateReport, SessionStateGet, SessionStatus, SessionStop, SessionWait, SessionWatch, StopResult, StreamCommand, Submitted, Via,
 };
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,9 +27,9 @@ const TITLE_CHARS: usize = 80;
 /// A checked runtime must be ready within this time.
 const CHECK: Duration = Duration::from_secs(30);
 
-impl Inner {
-    /// Answers a request.
-    pub(crate) async fn answer(self: Arc<Self>, call: Call) -> Answer {
+#[async_trait]
+impl Responder for Inner {
+    async fn answer(self: Arc<Self>, call: Call) -> Answer {
         let args = call.args.as_deref();
         match call.command.as_str() {
             SessionNew::NAME => once(self.session_new(args).await),
@@ -37,23 +38,34 @@ impl Inner {
             SessionStateGet::NAME => once(self.session_state(args).await),
             ApprovalRespond::NAME => once(self.approval_respond(args).await),
             ApprovalModeSet::NAME => once(self.approval_mode(args).await),
-            RuntimeAdd::NAME => once(parse::<RuntimeAdd>(args).and_then(|add| self.config_file().add(&add))),
+            RuntimeAdd::NAME => once(reads::arguments::<RuntimeAdd>(RuntimeAdd::NAME, args).and_then(|add| self.config_file().add(&add))),
             RuntimeCheck::NAME => once(self.runtime_check(args).await),
-            CoreInfoGet::NAME => once(parse::<CoreInfoGet>(args).map(|_| self.info())),
-            CoreShutdown::NAME => once(parse::<CoreShutdown>(args).map(|_| {
+            CoreInfoGet::NAME => once(reads::arguments::<CoreInfoGet>(CoreInfoGet::NAME, args).map(|_| self.info())),
+            CoreShutdown::NAME => once(reads::arguments::<CoreShutdown>(CoreShutdown::NAME, args).map(|_| {
                 self.ask_to_stop();
                 CoreShutdownResult { shutting_down: true }
             })),
-            SessionWatch::NAME => match self.session_watch(args, call.request_id).await {
-                Ok(stream) => Answer::Stream(Box::new(stream)),
-                Err(error) => Answer::Once(Err(error)),
+            SessionWatch::NAME => stream(self.session_watch(args, call.request_id).await),
+            SessionWait::NAME => stream(self.session_wait(args, call.request_id).await),
+            command => match reads::answer(self.as_ref(), command, args).await {
+                Some(result) => Answer::Once(result),
+                None => Answer::Unknown(call.command),
             },
-            _ => self.read(call).await,
         }
     }
 
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn stopped(&self) -> BoxFuture<'static, ()> {
+        Self::stopped(self)
+    }
+}
+
+impl Inner {
     async fn session_new(&self, args: Option<&RawValue>) -> Result<NewSession, Error> {
-        let args: SessionNew = parse(args)?;
+        let args: SessionNew = reads::arguments(SessionNew::NAME, args)?;
         if args.task.trim().is_empty() {
             return Err(Error::invalid("task is blank; say what the session is to do"));
         }
@@ -126,7 +138,7 @@ impl Inner {
     }
 
     async fn session_send(&self, args: Option<&RawValue>) -> Result<Submitted, Error> {
-        let args: SessionSend = parse(args)?;
+        let args: SessionSend = reads::arguments(SessionSend::NAME, args)?;
         if args.content.trim().is_empty() {
             return Err(Error::invalid("content is blank; say something"));
         }
@@ -159,7 +171,7 @@ impl Inner {
     }
 
     async fn session_stop(&self, args: Option<&RawValue>) -> Result<StopResult, Error> {
-        let args: SessionStop = parse(args)?;
+        let args: SessionStop = reads::arguments(SessionStop::NAME, args)?;
         let origin = origin(args.supervisor, args.reason);
         match self.ask_session(&args.session_id, move |to| Input::Stop { origin, to }).await? {
             Reply::Stopped(dispatch) => Ok(StopResult { dispatch }),
@@ -168,7 +180,7 @@ impl Inner {
     }
 
     async fn session_state(&self, args: Option<&RawValue>) -> Result<StateReport, Error> {
-        let args: SessionStateGet = parse(args)?;
+        let args: SessionStateGet = reads::arguments(SessionStateGet::NAME, args)?;
         match self.ask_session(&args.session_id, |to| Input::Report { to }).await? {
             Reply::State(report) => Ok(*report),
             other => Err(unexpected(&other)),
@@ -176,13 +188,20 @@ impl Inner {
     }
 
     async fn session_watch(&self, args: Option<&RawValue>, request_id: Option<String>) -> Result<WatchStream, Error> {
-        let args: SessionWatch = parse(args)?;
+        let args: SessionWatch = reads::arguments(SessionWatch::NAME, args)?;
         let session = self.sessions.get(&args.session_id).await?;
         WatchStream::open(&args, session.log.clone(), self.store.clone(), request_id)
     }
 
+    async fn session_wait(&self, args: Option<&RawValue>, request_id: Option<String>) -> Result<WaitStream, Error> {
+        let args: SessionWait = reads::arguments(SessionWait::NAME, args)?;
+        let session = self.sessions.get(&args.session_id).await?;
+        let changes = Box::new(session.log.decisions());
+        WaitStream::start(self.store.clone(), args, request_id, changes).await
+    }
+
     async fn approval_respond(&self, args: Option<&RawValue>) -> Result<ApprovalRespondResult, Error> {
-        let args: ApprovalRespond = parse(args)?;
+        let args: ApprovalRespond = reads::arguments(ApprovalRespond::NAME, args)?;
         if !args.decision.is_known() {
             return Err(Error::invalid(format!("decision {:?} is not one of {:?}", args.decision.as_str(), Decision::WORDS)));
         }
@@ -212,7 +231,7 @@ impl Inner {
     }
 
     async fn approval_mode(&self, args: Option<&RawValue>) -> Result<ApprovalModeResult, Error> {
-        let args: ApprovalModeSet = parse(args)?;
+        let args: ApprovalModeSet = reads::arguments(ApprovalModeSet::NAME, args)?;
         let own = own_mode(Some(args.mode.clone()))?;
         let Some(session_id) = args.session_id else {
             let mode = own.unwrap_or(ApprovalMode::Ask);
@@ -226,7 +245,7 @@ impl Inner {
     }
 
     async fn runtime_check(&self, args: Option<&RawValue>) -> Result<RuntimeCheckResult, Error> {
-        let args: RuntimeCheck = parse(args)?;
+        let args: RuntimeCheck = reads::arguments(RuntimeCheck::NAME, args)?;
         let config = self.config()?;
         let runtime = config.runtime(&args.name)?;
         let session_id = format!("check_{}", uuid::Uuid::new_v4().simple());
@@ -278,18 +297,18 @@ async fn first_ready(runner: &mut Runner, session_id: &str) -> Option<galley_pro
     None
 }
 
-/// Reads a command's arguments; absent is an empty object.
-fn parse<C: DeserializeOwned>(args: Option<&RawValue>) -> Result<C, Error> {
-    serde_json::from_str(args.map_or("{}", RawValue::get)).map_err(|error| Error::invalid(format!("args: {error}")))
-}
-
 fn once<T: serde::Serialize>(result: Result<T, Error>) -> Answer {
-    Answer::Once(result.and_then(|value| success(&value)))
+    Answer::Once(result.and_then(|value| {
+        let result = RawJson::new(&value).map_err(|error| Error::Internal(format!("cannot write the result: {error}")))?;
+        Ok(crate::reads::Reply { result, next_cursor: None })
+    }))
 }
 
-fn success(value: &impl serde::Serialize) -> Result<Success, Error> {
-    let result = RawJson::new(value).map_err(|error| Error::Internal(format!("cannot write the result: {error}")))?;
-    Ok(Success { result, next_cursor: None })
+fn stream(result: Result<impl FrameStream + 'static, Error>) -> Answer {
+    match result {
+        Ok(stream) => Answer::Stream(Box::new(stream)),
+        Err(error) => Answer::Once(Err(error)),
+    }
 }
 
 fn unexpected(reply: &Reply) -> Error {

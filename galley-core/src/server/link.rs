@@ -1,6 +1,7 @@
 //! What a connection is made of: bytes in, bytes out.
 
 use bytes::Bytes;
+use galley_client::Connection;
 use galley_protocol::framing::LineDecoder;
 use interprocess::local_socket::tokio::Stream;
 use std::io;
@@ -9,6 +10,9 @@ use tokio::sync::mpsc;
 
 /// Room for one read from a socket, in bytes.
 const READ: usize = 16 * 1024;
+
+/// Items under way in each direction of an in-process connection.
+const CHANNEL: usize = 16;
 
 /// One side of a connection.
 pub trait Link: Send {
@@ -37,10 +41,17 @@ impl Link for SocketLink {
 /// A connection within the process.
 #[derive(Debug)]
 pub struct ChannelLink {
-    /// From the client.
-    pub requests: mpsc::Receiver<Bytes>,
-    /// To the client.
-    pub responses: mpsc::Sender<Bytes>,
+    requests: mpsc::Receiver<Bytes>,
+    responses: mpsc::Sender<Bytes>,
+}
+
+impl ChannelLink {
+    /// Core's side of a connection, and the client's.
+    pub fn pair() -> (Self, Connection) {
+        let (sender, requests) = mpsc::channel(CHANNEL);
+        let (responses, receiver) = mpsc::channel(CHANNEL);
+        (Self { requests, responses }, Connection { sender, receiver })
+    }
 }
 
 impl Link for ChannelLink {

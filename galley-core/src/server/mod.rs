@@ -7,7 +7,7 @@ mod link;
 mod socket;
 mod watch;
 
-pub use connection::serve;
+pub use connection::{Answer, Call, Counters, Responder, serve};
 pub use link::{ChannelLink, SocketLink};
 pub use socket::SocketServer;
 pub use watch::WatchStream;

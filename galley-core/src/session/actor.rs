@@ -324,6 +324,7 @@ impl Actor {
             self.state.apply(now, input, &mut out);
         }
         let (changes, mut chunks, mut effects) = self.state.finish(now, out);
+        let mut decided = changes.iter().any(Change::is_decision);
         let patience = batch.since.map(|since| since + DB_PATIENCE);
         if let Err(error) = self.commit(changes, patience).await {
             // Nothing of the batch was written: the callers are told, and it never happened.
@@ -341,10 +342,14 @@ impl Actor {
             }
             let changes;
             (changes, chunks, effects) = self.state.finish(now, out);
+            decided = changes.iter().any(Change::is_decision);
             // Without callers there is nobody to give up for: this returns once it is written.
             let _ = self.commit(changes, None).await;
         }
         self.log.publish(chunks, self.state.last_run().1);
+        if decided {
+            self.log.decided();
+        }
         for effect in effects {
             self.perform(effect).await;
         }

@@ -174,12 +174,16 @@ fn a_forked_child_holds_nothing_of_its_parents() {
             match unsafe { nix::unistd::fork() }.unwrap() {
                 nix::unistd::ForkResult::Child => {
                     bench.manager.after_fork_child();
+                    runner.control.kill();
+                    drop(runner);
+                    report(&folder, "released", "");
                     loop {
                         std::thread::park();
                     }
                 }
                 nix::unistd::ForkResult::Parent { child } => {
                     bench.manager.after_fork_child();
+                    reported(&folder, "released");
                     send(&runner, shutdown()).await.unwrap();
                     assert!(next_line(&mut runner).await.unwrap().starts_with(b"{"), "in the parent nothing changes");
                     report(&folder, "mark", &bench.mark());

@@ -114,6 +114,22 @@ async fn many_runners_end_together_in_time() {
     assert_eq!(bench.manager.count(), 0);
 }
 
+/// The second of a session finds everything free that the first one held.
+#[tokio::test]
+async fn a_runner_follows_a_killed_one_without_colliding() {
+    let bench = Bench::new();
+    let lock = bench.folder.path().join("held");
+    let backend = bench.testkit(&format!("flock {}; ignore_shutdown", lock.display()));
+    for generation in 1..=3 {
+        let mut runner = bench.start("s", &backend).await;
+        let ready = next_line(&mut runner).await.unwrap();
+        assert_eq!(galley_protocol::ipc::Event::from_line(&ready).unwrap().kind(), "ready");
+        assert_eq!(bench.manager.generation("s"), Some(generation));
+        runner.control.kill();
+        exit(&mut runner).await;
+    }
+}
+
 /// What a backend of another kind leaves is cleaned up, too.
 #[tokio::test]
 async fn an_escaped_process_of_an_ended_runner_is_gone_before_its_exit() {

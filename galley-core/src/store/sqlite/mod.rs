@@ -22,6 +22,7 @@ use readers::Readers;
 use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use tokio::sync::watch;
 use writer::Writer;
 
 /// Reads from a database file that somebody else may be writing, without touching it.
@@ -70,6 +71,11 @@ impl SqliteStore {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let connection = file::open_writer(path)?;
         Ok(Self { reader: SqliteReader::on(path), writer: Writer::start(connection, path)? })
+    }
+
+    /// Counts the commits that held a decision (anything but log lines); changes after each.
+    pub fn decisions(&self) -> watch::Receiver<u64> {
+        self.writer.decisions()
     }
 }
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// Commits that may wait for the writer; beyond it, callers wait.
 const QUEUE: usize = 1024;
@@ -29,6 +29,7 @@ const RESTART_EVERY: usize = 48 << 20;
 pub(super) struct Writer {
     /// `None` only while dropping.
     requests: Option<mpsc::Sender<Request>>,
+    decisions: watch::Receiver<u64>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -42,12 +43,19 @@ impl Writer {
     pub(super) fn start(connection: Connection, path: &Path) -> Result<Self, Error> {
         let checkpoints = Checkpoints::start(path)?;
         let (requests, queue) = mpsc::channel(QUEUE);
-        let group = GroupCommit { connection, path: path.into(), synchronous: None, checkpoints, since_checkpoint: 0, since_restart: 0 };
+        let (counter, decisions) = watch::channel(0);
+        let group =
+            GroupCommit { connection, path: path.into(), synchronous: None, checkpoints, since_checkpoint: 0, since_restart: 0, decisions: counter };
         let thread = thread::Builder::new()
             .name("galley-db-write".to_owned())
             .spawn(move || group.serve(queue))
             .map_err(|error| refused(format!("cannot start the writer thread: {error}")))?;
-        Ok(Self { requests: Some(requests), thread: Some(thread) })
+        Ok(Self { requests: Some(requests), decisions, thread: Some(thread) })
+    }
+
+    /// Counts the groups with a decision that were committed.
+    pub(super) fn decisions(&self) -> watch::Receiver<u64> {
+        self.decisions.clone()
     }
 
     pub(super) async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
@@ -77,6 +85,7 @@ struct GroupCommit {
     checkpoints: Checkpoints,
     since_checkpoint: usize,
     since_restart: usize,
+    decisions: watch::Sender<u64>,
 }
 
 /// How far a commit goes before it is answered.
@@ -145,7 +154,11 @@ impl GroupCommit {
         for change in group.iter().flat_map(|request| &request.changes) {
             apply::change(&transaction, change)?;
         }
-        Ok(transaction.commit()?)
+        transaction.commit()?;
+        if decides {
+            self.decisions.send_modify(|count| *count += 1);
+        }
+        Ok(())
     }
 
     fn set_synchronous(&mut self, wanted: Synchronous) -> rusqlite::Result<()> {

@@ -1,0 +1,37 @@
+//! `session.brief` and `session.show`.
+
+use super::ReadContext;
+use crate::error::Error;
+use crate::store::{MessageQuery, ReadStore};
+use galley_protocol::socket::{MessageBrief, SessionBrief, SessionBriefGet, SessionShow};
+
+pub(super) async fn brief(context: &dyn ReadContext, args: SessionBriefGet) -> Result<SessionBrief, Error> {
+    find(context.store(), &args.session_id).await
+}
+
+pub(super) async fn show(context: &dyn ReadContext, args: SessionShow) -> Result<Vec<MessageBrief>, Error> {
+    let store = context.store();
+    find(store, &args.session_id).await?;
+    if let Some(before) = &args.before {
+        message(store, &args.session_id, before).await?;
+    }
+    let query = MessageQuery {
+        session_id: args.session_id,
+        before: args.before,
+        // Both mean the last ones; the smaller decides.
+        limit: args.tail.into_iter().chain(args.limit).min(),
+        internal: args.internal.unwrap_or(false),
+    };
+    store.messages(&query).await
+}
+
+/// The session, or `not_found`.
+pub(super) async fn find(store: &dyn ReadStore, session_id: &str) -> Result<SessionBrief, Error> {
+    store.session(session_id).await?.ok_or_else(|| Error::NotFound(format!("session {session_id} not found")))
+}
+
+/// A message of the session, or `not_found`.
+pub(super) async fn message(store: &dyn ReadStore, session_id: &str, message_id: &str) -> Result<MessageBrief, Error> {
+    let found = store.message(message_id).await?.filter(|message| message.session_id == session_id);
+    found.ok_or_else(|| Error::NotFound(format!("message {message_id} not found in session {session_id}")))
+}
