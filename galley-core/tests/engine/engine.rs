@@ -108,7 +108,9 @@ impl Engine {
 }
 
 /// A watch to its end: its events and why it ended.
-pub async fn collect(mut watch: impl futures::Stream<Item = Result<WatchItem, galley_client::Error>> + Unpin) -> (Vec<WatchEvent>, Option<EndReason>) {
+pub async fn collect(
+    mut watch: impl futures::Stream<Item = Result<WatchItem, galley_client::Error>> + Unpin,
+) -> (Vec<WatchEvent>, Option<EndReason>) {
     let mut events = Vec::new();
     while let Some(item) = watch.next().await {
         match item.unwrap() {
