@@ -297,11 +297,6 @@ impl Inner {
         &self.handle
     }
 
-    /// Where Core's files are.
-    pub(crate) fn database(&self) -> &Path {
-        &self.database
-    }
-
     /// Asks whoever holds this Core to end it.
     pub(crate) fn ask_to_stop(&self) {
         self.stop.send_if_modified(|stop| {

@@ -12,7 +12,7 @@ mod sessions;
 mod tests;
 mod wait;
 
-pub use changes::{Changes, PolledChanges};
+pub use changes::PolledChanges;
 pub use wait::WaitStream;
 
 use crate::config::Config;
