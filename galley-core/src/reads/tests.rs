@@ -1,5 +1,6 @@
 //! The reads over a real file, with and without a Core's view.
 
+use super::changes::Changes;
 use super::*;
 use crate::store::{Change, MessageRow, SessionRow, SessionStore, SqliteReader, SqliteStore};
 use crate::time::Timestamp;
