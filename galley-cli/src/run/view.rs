@@ -153,11 +153,9 @@ impl<'a> View<'a> {
             }
             Event::Error(error) => self.error(&error),
             Event::TurnStart(_) => self.settled_by = None,
-            Event::TurnEnd(end) => {
-                if end.exit_reason.is_some() {
-                    self.settled_by = Some(Instant::now() + SETTLEMENT);
-                    self.answer = end.response_content;
-                }
+            Event::TurnEnd(end) if end.exit_reason.is_some() => {
+                self.settled_by = Some(Instant::now() + SETTLEMENT);
+                self.answer = end.response_content;
             }
             Event::RunComplete(RunComplete { exit_reason, final_content, .. }) => {
                 self.settled_by = None;

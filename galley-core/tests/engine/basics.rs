@@ -1,9 +1,9 @@
 //! One person's day: a task, its answer, an approval, a stop.
 
-use crate::engine::{Engine, kinds};
-use galley_protocol::ipc::Decision;
-use galley_protocol::ipc::Event;
-use galley_protocol::socket::{ApprovalMode, ApprovalRespond, Dispatch, MessageRole, SessionNew, SessionStatus, StopDispatch};
+use crate::engine::{Engine, collect, kinds};
+use galley_client::WatchOptions;
+use galley_protocol::ipc::{Decision, Event};
+use galley_protocol::socket::{ApprovalMode, ApprovalRespond, Dispatch, EndReason, MessageRole, SessionNew, SessionStatus, StopDispatch, WatchFrom};
 
 #[tokio::test]
 async fn a_task_is_run_and_its_answer_kept() {
@@ -70,5 +70,21 @@ async fn a_stop_ends_a_run_within_a_second() {
     assert_eq!(engine.idle(&id).await.status, SessionStatus::Cancelled);
     assert!(begun.elapsed().as_secs_f32() < 1.0, "{:?}", begun.elapsed());
     assert_eq!(engine.client.session(&id).stop().await.unwrap(), StopDispatch::AlreadyStopped);
+    engine.stop().await;
+}
+
+#[tokio::test]
+async fn a_log_is_replayed_by_the_next_core_and_the_replay_ends() {
+    let engine = Engine::start().await;
+    let id = engine.new_session("hello").await.session.id;
+    engine.idle(&id).await;
+    let before = engine.log(&id).await;
+    let engine = Engine::start_in(engine.stop().await).await;
+    let watch = engine.client.watch(&id, WatchOptions { from: Some(WatchFrom::Start), ..WatchOptions::default() });
+    let (after, reason) = collect(watch).await;
+    assert_eq!(reason, Some(EndReason::NotLive));
+    let raw = |events: &[galley_client::WatchEvent]| events.iter().map(|event| (event.index, event.raw.clone())).collect::<Vec<_>>();
+    assert_eq!(raw(&after), raw(&before));
+    assert_eq!(engine.brief(&id).await.status, SessionStatus::Completed);
     engine.stop().await;
 }
