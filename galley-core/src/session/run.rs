@@ -2,7 +2,7 @@
 
 use super::output::{Effect, Output, Timer};
 use super::sending::clear_run_timers;
-use super::state::{Gate, Hold, Outcome, SessionState, new_message_id};
+use super::state::{Gate, Hold, Outcome, RunnerPhase, SessionState, new_message_id};
 use crate::store::{Change, MessageRow};
 use crate::time::Timestamp;
 use bytes::Bytes;
@@ -143,7 +143,9 @@ impl SessionState {
     }
 
     fn run_complete(&mut self, now: Timestamp, complete: RunComplete, out: &mut Output) {
-        if self.speaks_of_open_run() {
+        // A run stopped before its announcement ends without one.
+        let stopped = matches!(&self.gate, Gate::Open(run) if run.abort.is_some()) && complete.exit_reason.result == ExitResult::Aborted;
+        if stopped || self.speaks_of_open_run() {
             return self.complete(now, complete, out);
         }
         if let Gate::Open(run) = &mut self.gate {
@@ -234,6 +236,9 @@ impl SessionState {
             Self::runner_is_gone(down, out);
         }
         self.advance(now, out);
+        if matches!((&self.gate, &self.runner), (Gate::Free, RunnerPhase::Down)) {
+            self.queue_becomes_pending(None, out);
+        }
     }
 
     /// No `run_complete` followed what looked like the end.

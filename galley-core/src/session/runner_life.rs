@@ -251,32 +251,24 @@ impl SessionState {
         out.effect(Effect::ClearTimer(Timer::Shutdown));
         self.pid = None;
         self.llms.clear();
-        let (ending, failure) = match std::mem::replace(&mut self.runner, RunnerPhase::Down) {
-            RunnerPhase::Ending(mut ending) => {
-                let failure = ending.failure.take();
-                (ending, failure)
-            }
+        let clean = exit.is_clean() && !matches!(self.gate, Gate::Open(_));
+        let expected = matches!(self.runner, RunnerPhase::Ending(_));
+        let mut ending = match std::mem::replace(&mut self.runner, RunnerPhase::Down) {
+            RunnerPhase::Ending(ending) => ending,
             RunnerPhase::Starting(_) => {
                 let message = format!("{} before it was ready", describe_exit(exit));
-                (Ending::crashed(), Some((StartCause::RunnerExited, message)))
+                Ending { failure: Some((StartCause::RunnerExited, message)), ..Ending::crashed() }
             }
-            RunnerPhase::Up | RunnerPhase::Down if exit.is_clean() && !matches!(self.gate, Gate::Open(_)) => {
-                (Ending { reason: EndReason::SubprocessExited, ..Ending::crashed() }, None)
-            }
-            RunnerPhase::Up | RunnerPhase::Down => (Ending::crashed(), None),
+            RunnerPhase::Up | RunnerPhase::Down if clean => Ending { reason: EndReason::SubprocessExited, ..Ending::crashed() },
+            RunnerPhase::Up | RunnerPhase::Down => Ending::crashed(),
         };
-        let down = Down { generation, reason: ending.reason, waiters: ending.waiters };
-        if let Some((cause, message)) = failure {
+        if let Some((cause, message)) = ending.failure.take() {
             self.start_failed(now, Error::Runner { cause, message, stderr_tail: exit.stderr_tail.clone(), detail: None }, out);
         }
+        let down = Down { generation, reason: ending.reason, waiters: ending.waiters };
         match &mut self.gate {
-            Gate::Open(_) => self.run_lost_its_runner(now, exit, down, out),
-            Gate::Closing(run, outcome) => {
-                outcome.down = Some(down);
-                if run.abort == Some(Hold::Hold) {
-                    self.queue_becomes_pending(None, out);
-                }
-            }
+            Gate::Open(_) => self.run_lost_its_runner(now, exit, expected, down, out),
+            Gate::Closing(_, outcome) => outcome.down = Some(down),
             Gate::Reserved => {
                 Self::runner_is_gone(down, out);
                 self.start_runner(out);
@@ -288,20 +280,20 @@ impl SessionState {
         }
     }
 
-    /// The runner is gone and its run is not settled.
-    fn run_lost_its_runner(&mut self, now: Timestamp, exit: &Exit, mut down: Down, out: &mut Output) {
+    /// The runner is gone and its run is not settled. An end that was expected has seen to the
+    /// queue: what is queued now came later.
+    fn run_lost_its_runner(&mut self, now: Timestamp, exit: &Exit, expected: bool, mut down: Down, out: &mut Output) {
         let Gate::Open(run) = &self.gate else { return };
-        let outcome = if let Some(hold) = run.abort {
-            if hold == Hold::Hold {
-                self.queue_becomes_pending(None, out);
-            }
+        let outcome = if run.abort.is_some() {
             Self::outcome_of(ExitReason { result: ExitResult::Aborted, data: None }, false)
         } else if let Some(exit) = run.exit.clone() {
             Self::outcome_of(exit, run.errored)
         } else {
             down.reason = EndReason::SubprocessError;
             self.log_core_error(now, "runner_exit", describe_exit(exit), exit, out);
-            self.queue_becomes_pending(None, out);
+            if !expected {
+                self.queue_becomes_pending(None, out);
+            }
             crashed(RawJson::new(&json!({ "exitCode": exit.code, "signal": exit.signal })).ok())
         };
         self.close(now, Outcome { down: Some(down), ..outcome }, out);
@@ -327,7 +319,8 @@ impl SessionState {
             let text = "Galley stopped while this session was at work. What had arrived is kept; the message was not sent again.";
             out.change(Change::InsertMessage(Box::new(self.system_row(now, text.to_owned(), Visibility::Visible, None))));
         }
-        let orphans = std::mem::take(&mut self.orphans);
+        let mut orphans = std::mem::take(&mut self.orphans);
+        orphans.sort_by_key(|row| row.turn_index);
         let had_run = !orphans.is_empty() || matches!(self.row.status, SessionStatus::Running | SessionStatus::WaitingApproval);
         self.queue_becomes_pending(None, out);
         if had_run {

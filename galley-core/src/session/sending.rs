@@ -39,7 +39,9 @@ impl SessionState {
         }
         let jump = message.if_busy == IfBusy::Jump;
         let stays = !self.gets_runner(message.spawn);
-        self.lift_hold(stays);
+        if !stays {
+            self.lift_hold();
+        }
         let mut waiting = Waiting { replies: vec![to], creates, ..Waiting::restored(self.accept(now, message)) };
         self.remember(&waiting.row);
         if let Some(ask) = self.row.ask.take() {
@@ -79,11 +81,10 @@ impl SessionState {
     }
 
     /// A send ends the hold of the stop before it, also when that has not settled yet.
-    fn lift_hold(&mut self, stays: bool) {
+    fn lift_hold(&mut self) {
         self.hold = false;
         if let Gate::Open(run) | Gate::Closing(run, _) = &mut self.gate
             && run.abort == Some(Hold::Hold)
-            && !stays
         {
             run.abort = Some(Hold::Drain);
         }
@@ -260,7 +261,8 @@ impl SessionState {
     fn message_delivered(&mut self, now: Timestamp, id: &str, outcome: Delivered, out: &mut Output) {
         let Gate::Open(run) = &mut self.gate else { return };
         let Some(place) = run.messages.iter().position(|message| message.row.id == id) else { return };
-        let opened_run = place == 0 && run.abort.is_none();
+        // The runner announces nothing it has not got: it is the opener of a run that never began.
+        let opened_run = run.messages.len() == 1 && !run.started && run.abort.is_none();
         let mut message = run.messages.remove(place);
         if outcome == Delivered::No && opened_run {
             self.take_back(now, message, out);
@@ -270,6 +272,7 @@ impl SessionState {
         if outcome == Delivered::No {
             self.reply_message(&mut message, Dispatch::PersistedOnly, Some(not_taken()), out);
             self.drop_runner(out);
+            self.queue_becomes_pending(None, out);
         } else {
             self.reply_message(&mut message, Dispatch::Dispatched, None, out);
         }
@@ -285,16 +288,19 @@ impl SessionState {
         clear_run_timers(out);
         message.row.state = Some(MessageState::Pending);
         message.row.run = None;
-        if message.retried {
-            self.reply_message(&mut message, Dispatch::PersistedOnly, Some(not_taken()), out);
-            self.gate = Gate::Free;
-            self.set_status(now, SessionStatus::Error);
-        } else {
-            message.retried = true;
+        // Whatever has jumped ahead meanwhile, this one is still the next.
+        message.row.rank = self.rank(true).min(message.row.rank);
+        out.change(Change::SetMessageRank { id: message.row.id.clone(), rank: message.row.rank });
+        let again = !std::mem::replace(&mut message.retried, true);
+        self.waiting.push_front(message);
+        if again {
             self.gate = Gate::Reserved;
             self.set_status(now, SessionStatus::Connecting);
+        } else {
+            self.gate = Gate::Free;
+            self.set_status(now, SessionStatus::Error);
+            self.queue_becomes_pending(Some(&not_taken()), out);
         }
-        self.waiting.push_front(message);
     }
 
     /// Without a runner nobody drains the queue: what waits is pending until one comes up.

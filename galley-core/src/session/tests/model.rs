@@ -1,0 +1,328 @@
+//! Any order of events: nothing is lost, nothing is done twice, nobody waits for ever.
+
+use super::harness::{Session, Token};
+use super::*;
+use crate::error::StartCause;
+use galley_protocol::ipc::Decision;
+use galley_protocol::socket::{ApprovalMode, IfBusy};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+#[derive(Debug, Clone)]
+enum Action {
+    Send { if_busy: IfBusy, spawn: bool, request: Option<u8> },
+    SideQuestion,
+    Stop,
+    End(EndReason),
+    Evict,
+    Respond { which: usize, decision: Decision, by_runner_id: bool },
+    SetMode(Option<ApprovalMode>),
+    DefaultMode(ApprovalMode),
+    RulesChanged,
+    Report,
+    Started(bool),
+    Line(&'static str),
+    LateLine(&'static str),
+    Exit(i32),
+    Deliver,
+    Undelivered,
+    HistoryEmpty,
+    Partial(&'static str),
+    Ring(usize),
+    Wait(i64),
+    Restart,
+}
+
+const LINES: &[&str] = &[
+    r#"{"kind":"ready","protocolVersion":"0.1","availableLLMs":[]}"#,
+    r#"{"kind":"ready","protocolVersion":"0.1","capabilities":["self_start"],"availableLLMs":[]}"#,
+    r#"{"kind":"ready","protocolVersion":"9","availableLLMs":[]}"#,
+    r#"{"kind":"history_loaded","messageCount":1}"#,
+    r#"{"kind":"turn_start","turnIndex":1}"#,
+    r#"{"kind":"turn_start","turnIndex":2}"#,
+    r#"{"kind":"turn_progress","delta":"text"}"#,
+    r#"{"kind":"turn_end","turnIndex":1,"responseContent":"one"}"#,
+    r#"{"kind":"turn_end","turnIndex":2,"responseContent":"two","exitReason":{"result":"CURRENT_TASK_DONE"}}"#,
+    r#"{"kind":"run_complete","exitReason":{"result":"CURRENT_TASK_DONE"},"finalContent":"all"}"#,
+    r#"{"kind":"run_complete","exitReason":{"result":"CURRENT_TASK_DONE"}}"#,
+    r#"{"kind":"run_complete","exitReason":{"result":"ABORTED"}}"#,
+    r#"{"kind":"run_complete","exitReason":{"result":"EXITED"}}"#,
+    r#"{"kind":"ask_user","question":"which?","candidates":[]}"#,
+    r#"{"kind":"ask_user","question":"really?","candidates":[],"blocking":true}"#,
+    r#"{"kind":"tool_call_pending","approvalId":"a","toolName":"code_run"}"#,
+    r#"{"kind":"tool_call_pending","approvalId":"b","toolName":"code_run"}"#,
+    r#"{"kind":"error","message":"401","category":"runtime","severity":"error"}"#,
+    r#"{"kind":"error","message":"no","category":"business"}"#,
+    r#"{"kind":"error","message":"hm","severity":"warning"}"#,
+    r#"{"kind":"system_message","content":"note"}"#,
+    r#"{"kind":"llm_changed","index":0,"name":"m"}"#,
+    "noise",
+];
+
+fn action() -> impl Strategy<Value = Action> {
+    let end = prop_oneof![Just(EndReason::SubprocessExited), Just(EndReason::CoreShutdown)];
+    let decision =
+        prop_oneof![Just(Decision::AllowOnce), Just(Decision::Deny), Just(Decision::AlwaysAllowGlobal), Just(Decision::AlwaysAllowProject)];
+    let if_busy = prop_oneof![4 => Just(IfBusy::Queue), 2 => Just(IfBusy::Jump), 1 => Just(IfBusy::Reject)];
+    prop_oneof![
+        10 => (if_busy, prop::bool::weighted(0.8), prop::option::weighted(0.2, 0u8..3))
+            .prop_map(|(if_busy, spawn, request)| Action::Send { if_busy, spawn, request }),
+        1 => Just(Action::SideQuestion),
+        3 => Just(Action::Stop),
+        2 => end.prop_map(Action::End),
+        1 => Just(Action::Evict),
+        3 => (0usize..3, decision, any::<bool>()).prop_map(|(which, decision, by_runner_id)| Action::Respond { which, decision, by_runner_id }),
+        1 => prop::option::of(prop_oneof![Just(ApprovalMode::Ask), Just(ApprovalMode::Auto)]).prop_map(Action::SetMode),
+        1 => prop_oneof![Just(ApprovalMode::Ask), Just(ApprovalMode::Auto)].prop_map(Action::DefaultMode),
+        1 => Just(Action::RulesChanged),
+        1 => Just(Action::Report),
+        12 => prop::bool::weighted(0.9).prop_map(Action::Started),
+        // The way up, often enough that most cases have a runner.
+        10 => Just(Action::Line(LINES[0])),
+        6 => Just(Action::Line(LINES[3])),
+        6 => Just(Action::Line(LINES[4])),
+        4 => Just(Action::Line(LINES[6])),
+        24 => prop::sample::select(LINES).prop_map(Action::Line),
+        1 => prop::sample::select(&LINES[4..12]).prop_map(Action::LateLine),
+        3 => (0i32..2).prop_map(Action::Exit),
+        16 => Just(Action::Deliver),
+        2 => Just(Action::Undelivered),
+        3 => Just(Action::HistoryEmpty),
+        2 => prop::sample::select(&["", "half"][..]).prop_map(Action::Partial),
+        4 => (0usize..5).prop_map(Action::Ring),
+        3 => (-5_000i64..200_000).prop_map(Action::Wait),
+        1 => Just(Action::Restart),
+    ]
+}
+
+/// Does what is possible just now; the rest is nothing.
+fn act(session: &mut Session, action: Action) {
+    match action {
+        Action::Send { if_busy, spawn, request } => {
+            session.send_with("x", |message| {
+                message.if_busy = if_busy;
+                message.spawn = spawn;
+                message.client_request_id = request.map(|request| format!("r{request}"));
+            });
+        }
+        Action::SideQuestion => {
+            session.send("/btw how far?");
+        }
+        Action::Stop => {
+            session.stop();
+        }
+        Action::End(reason) => {
+            session.end(reason);
+        }
+        Action::Evict => session.apply(Input::Evict),
+        Action::Respond { which, decision, by_runner_id } => {
+            let rows: Vec<_> = session.approvals.values().rev().take(3).cloned().collect();
+            if let Some(row) = rows.get(which) {
+                session.respond(if by_runner_id { &row.approval_id } else { &row.id }, decision);
+            }
+        }
+        Action::SetMode(mode) => {
+            let to = ReplyTo(session.token());
+            session.apply(Input::SetMode { mode, to });
+        }
+        Action::DefaultMode(mode) => session.apply(Input::DefaultMode(mode)),
+        Action::RulesChanged => session.apply(Input::RulesChanged { scope: "global".to_owned() }),
+        Action::Report => {
+            let to = ReplyTo(session.token());
+            session.apply(Input::Report { to });
+        }
+        Action::Started(there) => {
+            if session.live.is_some() && !session.exists {
+                if there { session.started() } else { session.not_started(StartCause::SpawnIo) }
+            }
+        }
+        Action::Line(line) => {
+            if session.exists {
+                session.raw_line(line);
+            }
+        }
+        Action::LateLine(line) => session.raw_line_of(session.state.generation.wrapping_sub(1), line),
+        Action::Exit(code) => {
+            if session.exists {
+                session.exit_code(code);
+            }
+        }
+        Action::Deliver => session.deliver(Delivered::Yes),
+        Action::Undelivered => session.deliver(Delivered::No),
+        Action::HistoryEmpty => {
+            if matches!(session.in_flight.front(), Some((_, Purpose::History))) {
+                session.deliver(Delivered::Nothing);
+            }
+        }
+        Action::Partial(text) => {
+            if session.collecting {
+                session.partial(text);
+            }
+        }
+        Action::Ring(which) => {
+            let running: Vec<Timer> = session.timers.keys().copied().collect();
+            if let Some(timer) = running.get(which) {
+                session.ring(*timer);
+            }
+        }
+        Action::Wait(millis) => session.wait(millis),
+        Action::Restart => {
+            if session.row.is_some() {
+                session.restart();
+            }
+        }
+    }
+}
+
+/// Everything comes to rest: all is delivered, every text is read back, every runner exits.
+fn settle(session: &mut Session) {
+    for _ in 0..1_000 {
+        if session.collecting {
+            session.partial("rest");
+        } else if !session.in_flight.is_empty() {
+            session.deliver(Delivered::Yes);
+        } else if session.exists {
+            session.exit_code(0);
+        } else if session.live.is_some() {
+            session.not_started(StartCause::SpawnIo);
+        } else {
+            return;
+        }
+    }
+    panic!("it does not come to rest");
+}
+
+/// A runner that does all it is asked, until nothing waits.
+fn work_off(session: &mut Session) -> Token {
+    session.now += 1;
+    let last = session.send("the last");
+    for step in 3..1_000u32 {
+        if session.collecting {
+            session.partial("rest");
+        } else if !session.in_flight.is_empty() {
+            session.deliver(Delivered::Yes);
+        } else if session.live.is_some() && !session.exists {
+            session.started();
+        } else {
+            match (&session.state.runner, &session.state.gate) {
+                (RunnerPhase::Ending(_), _) => session.exit_code(0),
+                (RunnerPhase::Starting(super::super::state::Stage::Ready), _) => session.ready(),
+                (RunnerPhase::Starting(_), _) => session.line(json!({"kind":"history_loaded","messageCount":1})),
+                (RunnerPhase::Up, Gate::Open(_)) => {
+                    session.line(json!({"kind":"turn_start","turnIndex":1}));
+                    session.step(step, "done", "CURRENT_TASK_DONE");
+                    session.complete("CURRENT_TASK_DONE");
+                }
+                _ => return last,
+            }
+        }
+    }
+    panic!("the work does not end");
+}
+
+fn at_rest(session: &Session) {
+    assert!(session.owed.is_empty(), "callers wait for ever: {:?}", session.owed);
+    assert!(matches!(session.state.gate, Gate::Free) && matches!(session.state.runner, RunnerPhase::Down));
+    assert!(session.state.approvals.is_empty());
+    assert_eq!(session.state.queued_count(), 0, "without a runner nothing is queued");
+    assert_eq!(session.ups.len(), session.downs.len(), "every runner's end is told");
+    assert_eq!(session.events("tool_call_pending").len(), session.events("approval_resolved").len());
+    assert!(session.timers.is_empty(), "clocks run for nothing: {:?}", session.timers);
+    for row in session.messages.iter().filter(|row| row.role == MessageRole::User) {
+        let fate = row.state.as_ref().expect("a user message has a state");
+        let done = matches!(fate, MessageState::Answered | MessageState::Failed | MessageState::Cancelled);
+        assert!(done || session.state.waiting.iter().any(|waiting| waiting.row.id == row.id), "{} is lost as {fate}", row.id);
+    }
+    let turns: Vec<u32> = session.messages.iter().filter(|row| row.role == MessageRole::User).filter_map(|row| row.turn_index).collect();
+    assert_eq!(turns, (0..session.row.as_ref().map_or(0, |row| row.turn_count)).collect::<Vec<_>>(), "turns are numbered at acceptance");
+}
+
+fn play(actions: Vec<Action>) -> Session {
+    let mut session = Session::with(|_| {}, Limits { max_queued: 6, ..Limits::default() }, ApprovalMode::Ask);
+    for action in actions {
+        act(&mut session, action);
+    }
+    session
+}
+
+proptest! {
+    #![proptest_config(Config { failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn whatever_happens_it_comes_to_rest(actions in prop::collection::vec(action(), 1..120)) {
+        let mut session = play(actions);
+        settle(&mut session);
+        if session.row.is_some() {
+            at_rest(&session);
+        }
+    }
+
+    #[test]
+    fn whatever_happened_the_next_message_is_answered(actions in prop::collection::vec(action(), 1..120)) {
+        let mut session = play(actions);
+        session.make_room();
+        // No runner follows Core's end, or a start that failed before the message came.
+        if matches!(&session.state.runner, RunnerPhase::Ending(ending) if ending.reason == EndReason::CoreShutdown || ending.failure.is_some()) {
+            settle(&mut session);
+        }
+        let last = work_off(&mut session);
+        prop_assert_eq!(session.state_of(last), MessageState::Answered);
+        prop_assert!(session.state.waiting.is_empty(), "{:?}", session.state.waiting);
+        settle(&mut session);
+        at_rest(&session);
+    }
+}
+
+/// Pairs that the cases of the property must have met, so that it proves what it seems to prove.
+const EXPECTED: &[(&str, &[&str])] = &[
+    (
+        "free",
+        &["send", "jump", "reject", "send without spawn", "stop", "end", "evict", "line", "exited", "started", "delivered", "recover", "report"],
+    ),
+    ("reserved", &["send", "jump", "reject", "stop", "end", "line", "started", "not started", "exited", "delivered", "undelivered", "start timer"]),
+    (
+        "open",
+        &[
+            "send",
+            "jump",
+            "reject",
+            "send without spawn",
+            "stop",
+            "end",
+            "evict",
+            "respond",
+            "line",
+            "exited",
+            "delivered",
+            "undelivered",
+            "abort timer",
+            "run_complete timer",
+            "shutdown timer",
+            "stall timer",
+            "set mode",
+        ],
+    ),
+    ("closing", &["send", "jump", "stop", "end", "line", "exited", "delivered", "partial"]),
+];
+
+#[test]
+fn the_property_meets_every_pair_of_gate_and_input_that_matters() {
+    let covered = RefCell::new(BTreeSet::new());
+    let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    runner
+        .run(&prop::collection::vec(action(), 1..120), |actions| {
+            covered.borrow_mut().append(&mut play(actions).covered);
+            Ok(())
+        })
+        .unwrap();
+    let covered = covered.into_inner();
+    for (gate, input) in &covered {
+        println!("{gate:9} {input}");
+    }
+    let missing: Vec<_> =
+        EXPECTED.iter().flat_map(|(gate, inputs)| inputs.iter().map(move |input| (*gate, *input))).filter(|pair| !covered.contains(pair)).collect();
+    assert!(missing.is_empty(), "never met: {missing:?}");
+}
