@@ -112,6 +112,11 @@ impl EventLog {
         *self.ring.lock().unwrap_or_else(PoisonError::into_inner) = Ring::default();
     }
 
+    /// Index of the last committed event.
+    pub fn last(&self) -> u64 {
+        self.tail.borrow().last
+    }
+
     /// The tail, to wait on.
     pub fn subscribe(&self) -> watch::Receiver<Tail> {
         self.tail.subscribe()
