@@ -27,3 +27,8 @@ pub use store::{
     SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
 };
 pub use time::Timestamp;
+
+/// The README's examples compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
