@@ -57,7 +57,7 @@ impl Client {
     ///
     /// # Errors
     /// The same.
-    pub fn call<C: Command>(&self, command: C) -> Result<C::Output, Error> {
+    pub fn call<C: Command + 'static>(&self, command: C) -> Result<C::Output, Error> {
         self.runtime.block_on(self.client.call(command))
     }
 
@@ -65,7 +65,7 @@ impl Client {
     ///
     /// # Errors
     /// The same.
-    pub fn page<T, C: Command<Output = Vec<T>>>(&self, command: C) -> Result<Page<T>, Error>
+    pub fn page<T, C: Command<Output = Vec<T>> + 'static>(&self, command: C) -> Result<Page<T>, Error>
     where
         Vec<T>: DeserializeOwned,
     {

@@ -4,9 +4,10 @@ use crate::calls::{Answer, Calls};
 use crate::error::Error;
 use crate::resources::{Approvals, Runtimes, Session, Sessions};
 use crate::stream::{Frames, Wait, Watch, WatchOptions};
+use crate::traits;
 use crate::transport::{SocketTransport, Transport, take_line};
 use bytes::{BufMut, Bytes, BytesMut};
-use galley_protocol::socket::{Access, Command, Request, RuntimeAdd, SessionWait, StreamCommand};
+use galley_protocol::socket::{Command, Request, SessionWait, StreamCommand};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
@@ -60,7 +61,7 @@ impl Client {
     /// # Errors
     /// [`Error::Api`] with the tag Core gave, [`Error::Unavailable`] without a Core or when the
     /// connection broke, [`Error::TimedOut`] without an answer for 120 s.
-    pub async fn call<C: Command>(&self, command: C) -> Result<C::Output, Error> {
+    pub async fn call<C: Command + 'static>(&self, command: C) -> Result<C::Output, Error> {
         read(&self.answer(command).await?.result)
     }
 
@@ -68,7 +69,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    pub async fn page<T, C: Command<Output = Vec<T>>>(&self, command: C) -> Result<Page<T>, Error>
+    pub async fn page<T, C: Command<Output = Vec<T>> + 'static>(&self, command: C) -> Result<Page<T>, Error>
     where
         Vec<T>: DeserializeOwned,
     {
@@ -81,9 +82,9 @@ impl Client {
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    pub async fn answer<C: Command>(&self, mut command: C) -> Result<Answer, Error> {
-        let mut repeatable = C::ACCESS == Access::Read && C::NAME != RuntimeAdd::NAME;
-        if let Some(id) = command.client_request_id() {
+    pub async fn answer<C: Command + 'static>(&self, mut command: C) -> Result<Answer, Error> {
+        let mut repeatable = traits::is_read::<C>();
+        if let Some(id) = traits::client_request_id(&mut command) {
             id.get_or_insert_with(|| uuid::Uuid::new_v4().to_string());
             repeatable = true;
         }
@@ -114,7 +115,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Unavailable`] without a Core.
-    pub async fn frames<C: StreamCommand>(&self, command: C) -> Result<Frames, Error> {
+    pub async fn frames<C: StreamCommand + 'static>(&self, command: C) -> Result<Frames, Error> {
         Frames::open(&*self.transport, &command).await
     }
 

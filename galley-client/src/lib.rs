@@ -48,6 +48,7 @@ mod client;
 mod error;
 mod resources;
 mod stream;
+mod traits;
 mod transport;
 
 pub use calls::Answer;

@@ -297,11 +297,6 @@ impl Inner {
         &self.handle
     }
 
-    /// Where Core's files are.
-    pub(crate) fn database(&self) -> &Path {
-        &self.database
-    }
-
     /// Asks whoever holds this Core to end it.
     pub(crate) fn ask_to_stop(&self) {
         self.stop.send_if_modified(|stop| {
@@ -352,7 +347,7 @@ impl Inner {
         }
         self.end_predecessors().await;
         let backend: Box<dyn Backend> = match &runtime.backend {
-            BackendKind::Shell => Box::new(ShellBackend::new(self.manager.processes().clone(), paths::data_dir_of(&self.database))),
+            BackendKind::Shell => Box::new(ShellBackend::new(&self.manager, paths::data_dir_of(&self.database))),
             BackendKind::Process => {
                 self.make_room();
                 Box::new(ProcessBackend::new(&self.manager, runtime.command.clone(), runtime.ga_path.clone(), Vec::new())?)

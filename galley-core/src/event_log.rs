@@ -112,6 +112,11 @@ impl EventLog {
         *self.ring.lock().unwrap_or_else(PoisonError::into_inner) = Ring::default();
     }
 
+    /// Index of the last committed event.
+    pub fn last(&self) -> u64 {
+        self.tail.borrow().last
+    }
+
     /// The tail, to wait on.
     pub fn subscribe(&self) -> watch::Receiver<Tail> {
         self.tail.subscribe()
@@ -128,7 +133,7 @@ impl EventLog {
     /// # Errors
     /// When the store cannot be read.
     pub async fn page(&self, store: &dyn ReadStore, from: u64, max_bytes: usize) -> Result<Vec<LogChunk>, Error> {
-        let mut page = match self.from_ring(from, max_bytes) {
+        let mut page = match self.in_ring(from, max_bytes) {
             Some(page) => page,
             None => store.log(&self.session_id, from, max_bytes).await?,
         };
@@ -138,7 +143,7 @@ impl EventLog {
         Ok(page)
     }
 
-    fn from_ring(&self, from: u64, max_bytes: usize) -> Option<Vec<LogChunk>> {
+    fn in_ring(&self, from: u64, max_bytes: usize) -> Option<Vec<LogChunk>> {
         let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         if ring.chunks.front().is_none_or(|chunk| chunk.first > from) {
             return None;
@@ -197,12 +202,12 @@ mod tests {
         for index in 1..=5 {
             log.publish(vec![chunk(index, &big)], 1);
         }
-        assert!(log.from_ring(1, 1).is_none(), "left to the store");
-        assert_eq!(log.from_ring(5, 1).unwrap().len(), 1);
-        assert_eq!(log.from_ring(4, usize::MAX).unwrap().iter().map(|chunk| chunk.first).collect::<Vec<_>>(), [4, 5]);
-        assert_eq!(log.from_ring(6, 1).unwrap(), [], "nothing yet beyond the tail");
+        assert!(log.in_ring(1, 1).is_none(), "left to the store");
+        assert_eq!(log.in_ring(5, 1).unwrap().len(), 1);
+        assert_eq!(log.in_ring(4, usize::MAX).unwrap().iter().map(|chunk| chunk.first).collect::<Vec<_>>(), [4, 5]);
+        assert_eq!(log.in_ring(6, 1).unwrap(), [], "nothing yet beyond the tail");
         log.rest();
-        assert!(log.from_ring(5, 1).is_none());
+        assert!(log.in_ring(5, 1).is_none());
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Galley Core: runs agents as supervised local processes and keeps all they say.
 
 #![deny(unsafe_code)]
-#![allow(dead_code, unused_imports)]
 
 mod config;
 mod core;

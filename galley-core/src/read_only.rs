@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use galley_client::{Connection, Transport};
-use galley_protocol::socket::{COMMANDS, Command, SessionWait, StreamCommand};
+use galley_protocol::socket::{COMMANDS, SessionWait, StreamCommand};
 use std::path::Path;
 use std::sync::Arc;
 

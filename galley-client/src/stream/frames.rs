@@ -27,12 +27,12 @@ pub struct Frames {
 
 impl Frames {
     /// Opens a connection and asks for the stream.
-    pub(crate) async fn open<C: StreamCommand>(transport: &dyn Transport, command: &C) -> Result<Self, Error> {
+    pub(crate) async fn open<C: StreamCommand + 'static>(transport: &dyn Transport, command: &C) -> Result<Self, Error> {
         let request = Request::stream(command).and_then(|request| request.to_line()).map_err(|error| Error::Protocol(error.to_string()))?;
         let connection = transport.connect().await?;
         // Should Core be gone already, the receiver tells.
         connection.sender.send(request.into()).await.ok();
-        let deadline = command.is_acknowledged().then(|| Box::pin(tokio::time::sleep(REPLY_TIMEOUT)));
+        let deadline = crate::traits::is_acknowledged(command).then(|| Box::pin(tokio::time::sleep(REPLY_TIMEOUT)));
         Ok(Self { connection, chunk: Bytes::new(), deadline, failed: false })
     }
 

@@ -8,9 +8,11 @@ mod meta;
 mod runtime;
 mod session;
 mod sessions;
+#[cfg(test)]
+mod tests;
 mod wait;
 
-pub use changes::{Changes, PolledChanges};
+pub use changes::PolledChanges;
 pub use wait::WaitStream;
 
 use crate::config::Config;

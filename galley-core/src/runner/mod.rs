@@ -16,4 +16,4 @@ mod table;
 pub use backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec, Undelivered};
 pub use manager::RunnerManager;
 pub use process::ProcessBackend;
-pub(crate) use shell::ShellBackend;
+pub use shell::ShellBackend;

@@ -20,6 +20,8 @@ mod platform {
     use std::io::Read;
     use std::os::fd::OwnedFd;
     use std::os::unix::fs::MetadataExt;
+    use std::thread;
+    use std::time::Duration;
 
     /// No environment is larger: the kernel allows a quarter of the stack limit.
     const MAX_ENVIRON: u64 = 8 * 1024 * 1024;
@@ -61,9 +63,7 @@ mod platform {
         let (own, user) = (std::process::id(), geteuid().as_raw());
         let mut environ = Vec::new();
         let mut carries = |pid: u32| {
-            environ.clear();
-            // Gone, a zombie, or not ours to look at: not a carrier.
-            let _ = File::open(format!("/proc/{pid}/environ")).and_then(|file| file.take(MAX_ENVIRON).read_to_end(&mut environ));
+            read_environ(pid, &mut environ);
             mark_in(&environ).is_some_and(wanted) && fs::metadata(format!("/proc/{pid}")).is_ok_and(|entry| entry.uid() == user)
         };
         let mut found = Vec::new();
@@ -98,17 +98,51 @@ mod platform {
         found.iter().filter_map(same).collect()
     }
 
+    /// Reads a process's environment; empty for one that is gone, a zombie, or not ours to look at.
+    ///
+    /// While a process becomes another program it has none for a moment, which would hide it from
+    /// a sweep: that moment is waited out.
+    fn read_environ(pid: u32, environ: &mut Vec<u8>) {
+        const LOOKS: u32 = 50;
+        for _ in 0..LOOKS {
+            environ.clear();
+            let Ok(file) = File::open(format!("/proc/{pid}/environ")) else { return };
+            let read = file.take(MAX_ENVIRON).read_to_end(environ);
+            if read.is_err() || !environ.is_empty() || !has_environment(pid) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Whether a process whose environment read as empty has one, or will in a moment: it is alive,
+    /// no thread of the kernel, and its environment does not end where it starts (at 0, amid
+    /// `execve`, nothing is said yet).
+    fn has_environment(pid: u32) -> bool {
+        const KERNEL_THREAD: u32 = 0x0020_0000;
+        stat_fields(pid, |fields| {
+            let flags: u32 = fields.get(6)?.parse().ok()?;
+            let (start, end) = (*fields.get(47)?, *fields.get(48)?);
+            Some(!matches!(*fields.first()?, "Z" | "X") && flags & KERNEL_THREAD == 0 && (start != end || end == "0"))
+        })
+        .unwrap_or(false)
+    }
+
     fn pids() -> impl Iterator<Item = u32> {
         fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
     }
 
     /// Parent and start time (in ticks since boot) of a process.
     fn stat(pid: u32) -> Option<(u32, u64)> {
+        stat_fields(pid, |fields| Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?)))
+    }
+
+    /// The fields of a process's `stat` line after its name: the state first.
+    fn stat_fields<T>(pid: u32, read: impl FnOnce(&[&str]) -> Option<T>) -> Option<T> {
         let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
         // The program's name comes first, in parentheses, and may contain anything.
         let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
-        let mut fields = std::str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();
-        Some((fields.nth(1)?.parse().ok()?, fields.nth(17)?.parse().ok()?))
+        read(&std::str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace().collect::<Vec<_>>())
     }
 
     #[cfg(test)]

@@ -155,7 +155,7 @@ struct Connection<L, R> {
     concurrent: FuturesUnordered<BoxFuture<'static, Answered>>,
     /// The one request without an id that is being answered, and those behind it.
     ordered: Option<BoxFuture<'static, Answered>>,
-    behind: VecDeque<Result<Call, Response>>,
+    behind: VecDeque<Result<Call, Box<Response>>>,
     streams: FuturesUnordered<BoxFuture<'static, Streamed>>,
     open_streams: Vec<(Option<String>, oneshot::Sender<()>)>,
     requests: u64,
@@ -271,15 +271,7 @@ impl<L: Link, R: Responder> Connection<L, R> {
 
     async fn settle(&mut self, id: Option<String>, answer: Answer) -> Option<()> {
         let response = match answer {
-            Answer::Once(Ok(reply)) => Response {
-                ok: true,
-                request_id: id,
-                result: Some(reply.result),
-                next_cursor: reply.next_cursor,
-                error: None,
-                message: None,
-                detail: None,
-            },
+            Answer::Once(Ok(reply)) => answered(id, Some(reply.result), reply.next_cursor),
             Answer::Once(Err(error)) => failure(id, error.tag(), error.to_string(), error.detail()),
             Answer::Unknown(command) => failure(id, ErrorTag::UnknownCommand, format!("there is no command {command:?}"), None),
             Answer::Stream(stream) => {
@@ -321,7 +313,7 @@ impl<L: Link, R: Responder> Connection<L, R> {
     }
 
     /// `stream.cancel` concerns this connection alone and is answered here.
-    fn cancel_stream(&mut self, call: &Call) -> Option<Response> {
+    fn cancel_stream(&mut self, call: &Call) -> Option<Box<Response>> {
         if call.command != StreamCancel::NAME {
             return None;
         }
@@ -334,7 +326,7 @@ impl<L: Link, R: Responder> Connection<L, R> {
                     let _ = self.open_streams.remove(place).1.send(());
                 }
                 let result = RawJson::new(&StreamCancelled { cancelled: place.is_some() }).ok();
-                Response { ok: true, request_id: call.request_id.clone(), result, next_cursor: None, error: None, message: None, detail: None }
+                answered(call.request_id.clone(), result, None)
             }
         })
     }
@@ -349,7 +341,7 @@ impl<L: Link, R: Responder> Connection<L, R> {
 }
 
 /// Takes a request line apart; what is wrong with it is a response already.
-fn parse(line: &[u8]) -> Result<Call, Response> {
+fn parse(line: &[u8]) -> Result<Call, Box<Response>> {
     let text = std::str::from_utf8(line).map_err(|error| failure(None, ErrorTag::InvalidArgs, format!("the request is not UTF-8: {error}"), None))?;
     let request: RequestLine<'_> = serde_json::from_str(text).map_err(|error| {
         let expected = r#"{"command","args","schemaVersion"?,"requestId"?}"#;
@@ -368,11 +360,15 @@ fn parse(line: &[u8]) -> Result<Call, Response> {
     Ok(Call { command: request.command.into_owned(), args, request_id })
 }
 
-fn too_long(bytes: u64) -> Response {
+fn too_long(bytes: u64) -> Box<Response> {
     failure(None, ErrorTag::InvalidArgs, format!("the request line has {bytes} bytes or more; at most {MAX_LINE} are taken"), None)
 }
 
-fn failure(request_id: Option<String>, tag: ErrorTag, message: String, detail: Option<serde_json::Value>) -> Response {
+fn answered(request_id: Option<String>, result: Option<RawJson>, next_cursor: Option<String>) -> Box<Response> {
+    Box::new(Response { ok: true, request_id, result, next_cursor, error: None, message: None, detail: None })
+}
+
+fn failure(request_id: Option<String>, tag: ErrorTag, message: String, detail: Option<serde_json::Value>) -> Box<Response> {
     let detail = detail.and_then(|detail| RawJson::new(&detail).ok());
-    Response { ok: false, request_id, result: None, next_cursor: None, error: Some(tag), message: Some(message), detail }
+    Box::new(Response { ok: false, request_id, result: None, next_cursor: None, error: Some(tag), message: Some(message), detail })
 }

@@ -7,15 +7,15 @@ use crate::error::{Error, StartCause};
 use crate::reads::{self, WaitStream};
 use crate::runner::Runner;
 use crate::session::{Input, NewMessage, Reply, SessionHandle, already_answered, new_message_id, not_found, submitted_again};
-use crate::store::{ApprovalQuery, MessageRow, ReadStore, SessionRow, SessionStore};
+use crate::store::{ApprovalQuery, ReadStore, SessionRow, SessionStore};
 use crate::time::Timestamp;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use galley_protocol::RawJson;
 use galley_protocol::ipc::{Decision, Event, PROTOCOL_VERSION};
 use galley_protocol::socket::{
-    Approval, ApprovalMode, ApprovalModeResult, ApprovalModeSet, ApprovalRespond, ApprovalRespondResult, ApprovalState, Command, CoreInfoGet,
-    CoreShutdown, CoreShutdownResult, Dispatch, IfBusy, NewSession, Origin, RuntimeAdd, RuntimeCheck, RuntimeCheckResult, SessionNew, SessionSend,
+    ApprovalMode, ApprovalModeResult, ApprovalModeSet, ApprovalRespond, ApprovalRespondResult, Command, CoreInfoGet, CoreShutdown,
+    CoreShutdownResult, IfBusy, NewSession, Origin, RuntimeAdd, RuntimeCheck, RuntimeCheckResult, SessionNew, SessionSend,
     SessionState as StateReport, SessionStateGet, SessionStatus, SessionStop, SessionWait, SessionWatch, StopResult, StreamCommand, Submitted, Via,
 };
 use serde_json::value::RawValue;

@@ -8,6 +8,5 @@ mod socket;
 mod watch;
 
 pub use connection::{Answer, Call, Counters, Responder, serve};
-pub use link::{ChannelLink, SocketLink};
+pub use link::ChannelLink;
 pub use socket::SocketServer;
-pub use watch::WatchStream;

@@ -6,7 +6,7 @@ use crate::core::Inner;
 use crate::error::Error;
 use crate::paths;
 use interprocess::local_socket::tokio::{Listener, Stream};
-use interprocess::local_socket::traits::tokio::{Listener as _, Stream as _};
+use interprocess::local_socket::traits::tokio::Listener as _;
 use interprocess::local_socket::{GenericFilePath, ListenerOptions, ToFsName};
 use std::io;
 use std::path::{Path, PathBuf};

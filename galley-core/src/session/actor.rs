@@ -8,7 +8,7 @@ use super::state::SessionState;
 use crate::error::Error;
 use crate::event_log::EventLog;
 use crate::runner::{Delivery, Exit, Runner};
-use crate::store::{Change, SessionStore};
+use crate::store::{Change, LogChunk, SessionStore};
 use crate::time::Timestamp;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -140,7 +140,6 @@ pub struct Actor {
     deferred: Vec<Deferred>,
     runner: Option<LiveRunner>,
     starting: Option<Starting>,
-    partial: Option<BoxFuture<'static, String>>,
     deliveries: FuturesUnordered<BoxFuture<'static, Input>>,
     timers: BTreeMap<Timer, Instant>,
     replies: HashMap<ReplyTo, oneshot::Sender<Result<Reply, Error>>>,
@@ -173,7 +172,6 @@ impl Actor {
             deferred: Vec::new(),
             runner: None,
             starting: None,
-            partial: None,
             deliveries: FuturesUnordered::new(),
             timers: BTreeMap::new(),
             replies: HashMap::new(),
@@ -194,10 +192,6 @@ impl Actor {
     /// speak to the session.
     pub async fn recover(&mut self) {
         self.step(Batch { inputs: vec![Input::Recover], ..Batch::default() }).await;
-        if let Some(partial) = self.partial.take() {
-            let text = partial.await;
-            self.step(Batch { inputs: vec![Input::Partial { text }], ..Batch::default() }).await;
-        }
     }
 
     /// Waits for inputs and takes what is there: calls first, then what the runner did.
@@ -249,11 +243,6 @@ impl Actor {
                         pid
                     });
                     batch.inputs.push(Input::Started { generation, result });
-                    return Some(());
-                }
-                Some(text) = maybe(&mut self.partial) => {
-                    self.partial = None;
-                    batch.inputs.push(Input::Partial { text });
                     return Some(());
                 }
                 count = async { match lines { Some(lines) => lines.recv_many(&mut self.lines, BATCH).await, None => std::future::pending().await } } => {
@@ -323,7 +312,7 @@ impl Actor {
         for input in batch.calls.drain(..).map(|(_, input)| input).chain(batch.inputs.drain(..)) {
             self.state.apply(now, input, &mut out);
         }
-        let (changes, mut chunks, mut effects) = self.state.finish(now, out);
+        let (changes, mut chunks, mut effects) = self.finish(now, out).await;
         let mut decided = changes.iter().any(Change::is_decision);
         let patience = batch.since.map(|since| since + DB_PATIENCE);
         if let Err(error) = self.commit(changes, patience).await {
@@ -341,7 +330,7 @@ impl Actor {
                 self.state.apply(now, input, &mut out);
             }
             let changes;
-            (changes, chunks, effects) = self.state.finish(now, out);
+            (changes, chunks, effects) = self.finish(now, out).await;
             decided = changes.iter().any(Change::is_decision);
             // Without callers there is nobody to give up for: this returns once it is written.
             let _ = self.commit(changes, None).await;
@@ -354,6 +343,23 @@ impl Actor {
             self.perform(effect).await;
         }
         self.update_gauges(now);
+    }
+
+    /// Ends a batch. A run that was cut off is settled in the same commit as its last event: its text
+    /// is read back from what is committed and from the batch itself.
+    async fn finish(&mut self, now: Timestamp, out: Output) -> (Vec<Change>, Vec<LogChunk>, Vec<Effect>) {
+        let (mut changes, mut chunks, mut effects) = self.state.finish(now, out);
+        let cut_off = effects.iter().find_map(|effect| if let Effect::CollectPartial { from } = effect { Some(*from) } else { None });
+        if let Some(from) = cut_off {
+            let text = partial_text(&self.log, self.store.as_ref(), from, &chunks).await;
+            let mut out = Output::default();
+            self.state.apply(now, Input::Partial { text }, &mut out);
+            let (settled, more, then) = self.state.finish(now, out);
+            changes.extend(settled);
+            chunks.extend(more);
+            effects.extend(then);
+        }
+        (changes, chunks, effects)
     }
 
     /// Commits, trying again while the database is busy, full or failing; until `patience` ends
@@ -437,10 +443,8 @@ impl Actor {
                     live.runner.control.kill();
                 }
             }
-            Effect::CollectPartial { from } => {
-                let (log, store, last) = (self.log.clone(), self.store.clone(), self.state.last_index());
-                self.partial = Some(async move { collect_partial(&log, store.as_ref(), from, last).await }.boxed());
-            }
+            // Performed before the commit, so that a run's end and its outcome are one.
+            Effect::CollectPartial { .. } => {}
             Effect::Reply { to, result } => {
                 if let Some(reply) = self.replies.remove(&to) {
                     // A caller that has gone away needs no answer.
@@ -534,9 +538,11 @@ async fn maybe<T>(future: &mut Option<BoxFuture<'static, T>>) -> Option<T> {
     }
 }
 
-/// The run's streamed text after its last step, from the log; its end when it is very long.
-async fn collect_partial(log: &EventLog, store: &dyn SessionStore, from: u64, last: u64) -> String {
+/// The run's streamed text after its last step; its end when it is very long. The committed part of
+/// the log goes up to `batch`.
+async fn partial_text(log: &EventLog, store: &dyn SessionStore, from: u64, batch: &[LogChunk]) -> String {
     let mut text = String::new();
+    let last = log.last();
     let mut next = from.max(1);
     while next <= last {
         let page = match log.page(store, next, PARTIAL_PAGE).await {
@@ -547,22 +553,31 @@ async fn collect_partial(log: &EventLog, store: &dyn SessionStore, from: u64, la
                 break;
             }
         };
-        for chunk in page {
+        for chunk in &page {
             next = chunk.last + 1;
-            for line in chunk.lines.iter().flat_map(|lines| lines.split(|byte| *byte == b'\n')) {
-                match Event::from_line(line) {
-                    Ok(Event::TurnProgress(progress)) => text.push_str(&progress.delta),
-                    Ok(Event::TurnEnd(_)) => text.clear(),
-                    _ => {}
-                }
-            }
-            if text.len() > 2 * PARTIAL_BYTES {
-                keep_end(&mut text);
-            }
+            add_text(&mut text, chunk, from);
         }
+    }
+    for chunk in batch {
+        add_text(&mut text, chunk, from);
     }
     keep_end(&mut text);
     text
+}
+
+/// Adds the text of a chunk's events from index `from` on.
+fn add_text(text: &mut String, chunk: &LogChunk, from: u64) {
+    let skip = usize::try_from(from.saturating_sub(chunk.first)).unwrap_or(usize::MAX);
+    for line in chunk.lines.iter().flat_map(|lines| lines.split(|byte| *byte == b'\n')).skip(skip) {
+        match Event::from_line(line) {
+            Ok(Event::TurnProgress(progress)) => text.push_str(&progress.delta),
+            Ok(Event::TurnEnd(_)) => text.clear(),
+            _ => {}
+        }
+    }
+    if text.len() > 2 * PARTIAL_BYTES {
+        keep_end(text);
+    }
 }
 
 fn keep_end(text: &mut String) {

@@ -16,11 +16,11 @@ mod stopping;
 #[cfg(test)]
 mod tests;
 
-pub use actor::{Actor, Gauges, Host, SessionHandle};
+pub use actor::{Host, SessionHandle};
 pub use approvals::{already_answered, approval_id};
-pub use event::{Admitted, admit};
+pub use event::admit;
 pub use input::{Input, Limits, NewMessage};
-pub use output::{Effect, Order, Output, Reply, ReplyTo, Timer, describe_exit};
+pub use output::{Reply, ReplyTo, describe_exit};
 pub use registry::{Sessions, not_found};
 pub use sending::submitted_again;
-pub use state::{SessionState, new_message_id};
+pub use state::new_message_id;

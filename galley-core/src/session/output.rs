@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::runner::Exit;
 use crate::store::{Change, LogChunk};
 use bytes::{Bytes, BytesMut};
-use galley_protocol::ipc::{Command, Decision};
+use galley_protocol::ipc::Command;
 use galley_protocol::socket::{Approval, ApprovalMode, EndReason, NewSession, SessionState as StateReport, StopDispatch, Submitted};
 use std::time::Duration;
 

@@ -156,7 +156,7 @@ async fn dropping_the_store_finishes_what_was_asked_for() {
     for index in 1..=100 {
         let mut commit = Box::pin(store.commit(vec![Change::AppendLog(chunk("s", index, index))]));
         // Polled once: the request is in the queue, its answer is never awaited.
-        assert!(futures::poll!(&mut commit).is_pending() || index > 0);
+        let _ = futures::poll!(&mut commit);
         pending.push(commit);
     }
     drop(pending);

@@ -10,11 +10,12 @@ mod output;
 mod place;
 mod report;
 mod run;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use super::backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec};
-use super::kill;
+use super::manager::RunnerManager;
 use super::spawn::Processes;
 use crate::error::{Error, StartCause};
 use async_trait::async_trait;
@@ -42,7 +43,7 @@ const COMMANDS: usize = 32;
 
 /// Starts shell agents.
 #[derive(Debug)]
-pub(crate) struct ShellBackend {
+pub struct ShellBackend {
     processes: Arc<Processes>,
     shell: PathBuf,
     folder: PathBuf,
@@ -51,19 +52,23 @@ pub(crate) struct ShellBackend {
 impl ShellBackend {
     /// Shells that keep what they must remember below `data_dir`, and run what `SHELL` names, if it
     /// is bash, zsh, sh or dash, else `sh`.
-    pub(crate) fn new(processes: Arc<Processes>, data_dir: &Path) -> Self {
-        Self::with_shell(processes, data_dir, users_shell(std::env::var_os("SHELL").as_deref()))
+    pub fn new(manager: &RunnerManager, data_dir: &Path) -> Self {
+        let shell = users_shell(std::env::var_os("SHELL").as_deref());
+        Self { processes: Arc::clone(manager.processes()), shell, folder: data_dir.join("shell") }
     }
 
-    fn with_shell(processes: Arc<Processes>, data_dir: &Path, shell: PathBuf) -> Self {
-        Self { processes, shell, folder: data_dir.join("shell") }
+    /// With another shell: a path, or a name on `PATH`. It must be a POSIX shell or zsh.
+    #[must_use]
+    pub fn with_shell(mut self, shell: impl Into<PathBuf>) -> Self {
+        self.shell = shell.into();
+        self
     }
 
     /// Forgets a session: its directory, its variables and its kept output.
     ///
     /// # Errors
     /// [`Error::Internal`] when its folder cannot be removed.
-    pub(crate) async fn forget(&self, session: &str) -> Result<(), Error> {
+    pub async fn forget(&self, session: &str) -> Result<(), Error> {
         let folder = self.session_folder(session)?;
         match tokio::fs::remove_dir_all(&folder).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -205,8 +210,7 @@ impl Agent {
         };
         // The command, if one runs; then what earlier ones left.
         self.run = None;
-        let mark = self.base.mark.clone();
-        Processes::blocking(move || kill::marked(&mark)).await;
+        self.base.processes.clean_up(&self.base.mark).await;
         exit
     }
 

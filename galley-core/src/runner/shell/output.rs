@@ -24,8 +24,7 @@ impl Decoder {
         self.begun.extend_from_slice(bytes);
         let whole = self.begun.len() - unfinished(&self.begun);
         let rest = self.begun.split_off(whole);
-        let text = String::from_utf8_lossy(&std::mem::replace(&mut self.begun, rest)).into_owned();
-        text
+        String::from_utf8_lossy(&std::mem::replace(&mut self.begun, rest)).into_owned()
     }
 
     /// What is left when nothing follows.

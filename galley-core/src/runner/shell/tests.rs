@@ -23,15 +23,15 @@ fn shells() -> Vec<&'static str> {
 /// A data directory and a session's directory.
 struct Site {
     folder: TempDir,
-    processes: Arc<Processes>,
+    manager: RunnerManager,
 }
 
 impl Site {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
-        let processes = Processes::new(&folder.path().join("lock"));
-        Self { folder, processes }
+        let manager = RunnerManager::new(&folder.path().join("lock"));
+        Self { folder, manager }
     }
 
     fn work(&self) -> PathBuf {
@@ -43,23 +43,18 @@ impl Site {
     }
 
     fn backend(&self, shell: &str) -> ShellBackend {
-        ShellBackend::with_shell(Arc::clone(&self.processes), self.folder.path(), shell.into())
+        ShellBackend::new(&self.manager, self.folder.path()).with_shell(shell)
     }
 
-    fn spec(&self, generation: u64) -> StartSpec {
-        StartSpec {
-            session_id: "sess_1".into(),
-            generation,
-            marker: self.processes.identity().runner("sess_1", generation),
-            llm_no: None,
-            workspace_root: None,
-            cwd: Some(self.work()),
-        }
+    fn spec(&self) -> StartSpec {
+        StartSpec { cwd: Some(self.work()), ..self.manager.spec("sess_1") }
     }
 
     async fn asking(&self, shell: &str) -> Session {
-        let runner = self.backend(shell).start(self.spec(1)).await.unwrap();
-        let mut session = Session { runner };
+        let spec = self.spec();
+        let marker = spec.marker.clone();
+        let runner = self.backend(shell).start(spec).await.unwrap();
+        let mut session = Session { runner, marker };
         assert!(matches!(session.next().await, Event::Ready(_)));
         session
     }
@@ -73,6 +68,7 @@ impl Site {
 
 struct Session {
     runner: Runner,
+    marker: String,
 }
 
 impl Session {
@@ -202,7 +198,7 @@ fn refused(event: &Event, context: &str) {
 #[tokio::test]
 async fn ready_says_what_the_shell_is() {
     let site = Site::new();
-    let mut runner = site.backend("sh").start(site.spec(1)).await.unwrap();
+    let mut runner = site.backend("sh").start(site.spec()).await.unwrap();
     let Event::Ready(ready) = Event::from_line(&runner.lines.recv().await.unwrap()).unwrap() else { panic!() };
     assert_eq!((ready.protocol_version.as_str(), ready.available_llms.len(), ready.pid), ("0.1", 0, None));
     assert_eq!(ready.cwd.as_deref(), site.work().to_str());
@@ -297,19 +293,14 @@ async fn directory_and_variables_last_and_are_safe_for_any_value() {
         session.run("unset CARGO_MANIFEST_DIR; not_exported=1").await.output();
         session.leave().await;
 
-        let mut later = Session { runner: site.backend(shell).start(site.spec(2)).await.unwrap() };
-        assert!(matches!(later.next().await, Event::Ready(ready) if ready.cwd.as_deref() == odd.to_str()));
-        later.tell(Command::SetYoloMode(SetYoloMode { enabled: true })).await;
+        let mut later = site.automatic(shell).await;
         assert_eq!(later.run("printf %s \"$GIVEN\"").await.output(), value);
         assert_eq!(
             later.run("printf %s \"$PWD:${CARGO_MANIFEST_DIR-none}:${not_exported-none}\"").await.output(),
             format!("{}:none:none", odd.to_str().unwrap())
         );
         // What is kept is kept whatever shell comes next.
-        let other = Session { runner: site.backend("sh").start(site.spec(3)).await.unwrap() };
-        let mut other = other;
-        other.next().await;
-        other.tell(Command::SetYoloMode(SetYoloMode { enabled: true })).await;
+        let mut other = site.automatic("sh").await;
         assert_eq!(other.run("printf %s \"$GIVEN\"").await.output(), value);
     }
 }
@@ -320,7 +311,7 @@ async fn ours_wins_over_what_a_session_exports() {
     let mut session = site.automatic("sh").await;
     session.run("export GALLEY_OWNER=mine GALLEY_SESSION_ID=mine GALLEY_CORE_PID=1 KEPT=1").await.output();
     let run = session.run("echo $GALLEY_OWNER $GALLEY_SESSION_ID $GALLEY_CORE_PID $KEPT").await;
-    let expected = format!("{}.", site.processes.identity().runner("sess_1", 1));
+    let expected = format!("{}.", session.marker);
     let output = run.output();
     assert!(output.starts_with(&expected), "{output}");
     assert!(output.ends_with(&format!(" sess_1 {} 1\n", std::process::id())), "{output}");
@@ -367,10 +358,10 @@ async fn a_session_that_cannot_begin_says_why() {
         Error::Runner { cause, .. } => cause,
         other => panic!("{other:?}"),
     };
-    let nowhere = StartSpec { cwd: Some("/galley/no/such".into()), ..site.spec(1) };
+    let nowhere = StartSpec { cwd: Some("/galley/no/such".into()), ..site.spec() };
     assert_eq!(cause(site.backend("sh").start(nowhere).await), StartCause::CwdInvalid);
-    assert_eq!(cause(site.backend("/galley/no/shell").start(site.spec(1)).await), StartCause::RuntimeInvalid);
-    let bad = StartSpec { session_id: "a/b".into(), ..site.spec(1) };
+    assert_eq!(cause(site.backend("/galley/no/shell").start(site.spec()).await), StartCause::RuntimeInvalid);
+    let bad = StartSpec { session_id: "a/b".into(), ..site.spec() };
     assert!(matches!(site.backend("sh").start(bad).await, Err(Error::InvalidArgs { .. })));
 }
 
@@ -463,14 +454,29 @@ async fn stop_ends_everything_the_command_started_within_a_second() {
         assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
         assert_eq!(run.kinds(), ["tool_call_end", "run_complete"]);
         assert_eq!((run.tool_end().status.clone(), run.result()), (ToolStatus::Cancelled, &ExitResult::Aborted));
-        for pid in pids("pids").into_iter().chain(pids("orphan")) {
-            assert!(process_gone(pid), "{pid} under {shell}");
-        }
+        // A killed process takes its moment to be gone.
+        soon(Duration::from_secs(1), || pids("pids").into_iter().chain(pids("orphan")).all(process_gone)).await;
         // What an earlier command left running is not this command's; it ends with the runner.
         assert!(!process_gone(pids("earlier")[0]));
         assert_eq!(session.run("echo next").await.output(), "next\n");
         session.leave().await;
-        assert!(process_gone(pids("earlier")[0]));
+        soon(SOON, || process_gone(pids("earlier")[0])).await;
+    }
+}
+
+#[tokio::test]
+async fn stop_also_finds_what_keeps_becoming_another_program() {
+    let site = Site::new();
+    fs::write(site.work().join("again"), "exec sh ./again").unwrap();
+    let mut session = site.automatic("sh").await;
+    for _ in 0..30 {
+        session.message("(setsid sh -c 'echo $$ > orphan; exec sh ./again' &); until test -s orphan; do :; done; echo up; sleep 1000").await;
+        session.until("up\n").await;
+        let pid = fs::read_to_string(site.work().join("orphan")).unwrap().trim().parse().unwrap();
+        fs::remove_file(site.work().join("orphan")).unwrap();
+        session.tell(Command::Abort(Abort {})).await;
+        session.rest().await;
+        soon(Duration::from_secs(1), || process_gone(pid)).await;
     }
 }
 
@@ -518,7 +524,7 @@ async fn what_runs_in_the_background_holds_up_nothing() {
         assert!(!process_gone(pid));
         session.runner.control.kill();
         session.over().await;
-        assert!(process_gone(pid));
+        soon(SOON, || process_gone(pid)).await;
     }
 }
 
@@ -564,7 +570,7 @@ async fn kill_ends_a_run_without_a_word() {
     let pid = session.until("\n").await.trim().parse().unwrap();
     session.runner.control.kill();
     assert_eq!(session.over().await.signal, Some(9));
-    assert!(process_gone(pid));
+    soon(SOON, || process_gone(pid)).await;
 }
 
 #[tokio::test]

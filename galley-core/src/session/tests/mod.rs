@@ -10,7 +10,7 @@ mod sending;
 mod stopping;
 
 use super::output::{Effect, Order, Purpose, Reply, ReplyTo, Timer};
-use super::state::{Delivered, Gate, Hold, Input, Limits, NewMessage, RunnerPhase, SessionState};
+use super::state::{Delivered, Gate, Input, Limits, NewMessage, RunnerPhase, SessionState};
 use galley_protocol::socket::{ApprovalState, Dispatch, EndReason, MessageRole, MessageState, SessionStatus, StopDispatch};
 use harness::{Session, failed};
 use serde_json::json;

@@ -51,7 +51,7 @@ CREATE TABLE session (
 CREATE INDEX session_order ON session (
     ifnull(pinned, 0) DESC, last_activity_at DESC, id, deleted_at, status, runtime_kind, runtime_id, project_id
 );
-CREATE INDEX session_status ON session (status) WHERE deleted_at IS NULL;
+CREATE INDEX session_status ON session (status, deleted_at);
 CREATE INDEX session_project ON session (project_id) WHERE project_id IS NOT NULL;
 
 CREATE TABLE message (

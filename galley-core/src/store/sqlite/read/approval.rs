@@ -3,7 +3,7 @@
 use super::super::cells::Cells;
 use crate::store::{ApprovalQuery, ApprovalRow, Rule};
 use galley_protocol::socket::Approval;
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params_from_iter};
 
 /// What [`row`] reads, in its order.
 const COLUMNS: &str = "a.id, a.approval_id, s.id, a.run, a.state, a.tool_name, a.risk_level, a.decision, a.decided_by, a.created_at, a.decided_at, \
@@ -31,16 +31,23 @@ fn row(row: &Row<'_>) -> Result<ApprovalRow> {
 
 /// Approvals, oldest first.
 pub(in super::super) fn list(db: &Connection, query: &ApprovalQuery) -> Result<Vec<Approval>> {
-    let mut sql = format!(
-        "SELECT {COLUMNS} FROM approval a JOIN session s ON s.key = a.session
-         WHERE s.deleted_at IS NULL AND (?1 IS NULL OR s.id = ?1) AND (?2 IS NULL OR a.id = ?2)"
-    );
+    let mut sql = format!("SELECT {COLUMNS} FROM approval a JOIN session s ON s.key = a.session WHERE s.deleted_at IS NULL");
+    let mut values = Vec::<&str>::new();
     if !query.all {
         sql.push_str(" AND a.state IN ('pending', 'answered')");
     }
-    sql.push_str(" ORDER BY a.key");
+    if let Some(session_id) = &query.session_id {
+        sql.push_str(" AND s.id = ?");
+        values.push(session_id);
+    }
+    if let Some(id) = &query.id {
+        sql.push_str(" AND a.id = ?");
+        values.push(id);
+    }
+    // `+`: visit the few that match and sort them, instead of all in their order.
+    sql.push_str(" ORDER BY +a.key");
     let mut statement = db.prepare_cached(&sql)?;
-    statement.query_map(params![query.session_id, query.id], row)?.map(|row| row.map(ApprovalRow::into_brief)).collect()
+    statement.query_map(params_from_iter(values), row)?.map(|row| row.map(ApprovalRow::into_brief)).collect()
 }
 
 /// A session's approvals that are pending or answered, oldest first.

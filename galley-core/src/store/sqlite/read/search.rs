@@ -22,12 +22,16 @@ const BODY: &str = "ifnull(m.final_answer, m.content)";
 
 /// Hits, best or newest first.
 pub(in super::super) fn hits(db: &Connection, query: &SearchQuery) -> Result<Vec<SearchHit>> {
+    hits_within(db, query, DEADLINE)
+}
+
+fn hits_within(db: &Connection, query: &SearchQuery, time: Duration) -> Result<Vec<SearchHit>> {
     let length = query.query.chars().count();
     // SQLite's patterns end at a NUL, so nothing can be looked for beyond one.
     if length < INDEXED_CHARS - 1 || query.query.contains('\0') || query.limit == 0 {
         return Ok(Vec::new());
     }
-    let deadline = Instant::now() + DEADLINE;
+    let deadline = Instant::now() + time;
     db.progress_handler(STEPS_PER_LOOK, Some(move || Instant::now() >= deadline))?;
     let found = if length < INDEXED_CHARS { substring(db, query) } else { indexed(db, query) };
     db.progress_handler(0, None::<fn() -> bool>)?;
@@ -112,4 +116,33 @@ fn collect(db: &Connection, query: &SearchQuery, mut sql: String, words: String,
 
 fn is_interrupt(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::file;
+    use super::*;
+
+    #[test]
+    fn a_search_that_runs_out_of_time_returns_what_it_has_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = file::open_writer(&folder.path().join("workbench.db")).unwrap();
+        db.execute_batch(
+            "BEGIN;
+             INSERT INTO session (id, status, turn_count, last_activity_at, created_at, updated_at, run, run_first_index,
+                                  runtime_kind, runtime_label, runtime_id, title)
+             VALUES ('s', 'idle', 0, 0, 0, 0, 0, 0, 'managed', 'Galley', 'managed', 't');
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+             INSERT INTO message (id, session, role, visibility, rank, partial, created_at, content)
+             SELECT 'm' || i, 1, 'user', 'visible', 0, 0, 0, CASE WHEN i IN (1, 20000) THEN 'a zebra' ELSE 'nothing' END FROM n;
+             COMMIT",
+        )
+        .unwrap();
+        let query = SearchQuery { query: "ze".into(), limit: 20, ..Default::default() };
+        let whole = hits_within(&db, &query, Duration::from_secs(60)).unwrap();
+        assert_eq!(whole.iter().map(|hit| (hit.message_id.as_str(), hit.incomplete)).collect::<Vec<_>>(), [("m20000", None), ("m1", None)]);
+        let partial = hits_within(&db, &query, Duration::ZERO).unwrap();
+        assert_eq!(partial.iter().map(|hit| (hit.message_id.as_str(), hit.incomplete)).collect::<Vec<_>>(), [("m20000", Some(true))]);
+        assert_eq!(db.query_row("SELECT count(*) FROM message", [], |row| row.get::<_, i64>(0)).unwrap(), 20_000, "the deadline was for the search");
+    }
 }

@@ -219,7 +219,8 @@ pub(in super::super) fn interrupted(db: &Connection) -> Result<Vec<String>> {
         "SELECT id FROM session WHERE deleted_at IS NULL AND key IN (
              SELECT key FROM session WHERE deleted_at IS NULL AND status IN ('connecting', 'running', 'waiting_approval')
              UNION SELECT session FROM approval WHERE state IN ('pending', 'answered')
-             UNION SELECT session FROM message WHERE state = 'dispatched'
+             UNION SELECT session FROM message INDEXED BY message_open
+                   WHERE state = 'dispatched' AND state IN ('queued', 'pending', 'dispatched')
          ) ORDER BY key",
     )?;
     statement.query_map([], |row| row.get(0))?.collect()

@@ -1,0 +1,8 @@
+//! The Agent API commands, one module per noun.
+
+pub mod approval;
+pub mod core;
+pub mod meta;
+pub mod runtime;
+pub mod session;
+pub mod sessions;

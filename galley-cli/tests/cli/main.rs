@@ -1,0 +1,9 @@
+//! The `galley` program as its callers see it: bytes on two streams and an exit code.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod engine;
+mod errors;
+mod home;
+mod run;
+mod streams;
