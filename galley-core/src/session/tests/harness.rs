@@ -317,6 +317,11 @@ impl Session {
 
     pub fn exit(&mut self, exit: Exit) {
         self.refuse_all();
+        self.exit_first(exit);
+    }
+
+    /// The runner's end is heard of before what it did not take.
+    pub fn exit_first(&mut self, exit: Exit) {
         self.live = None;
         self.exists = false;
         self.apply(Input::Exited { generation: self.state.generation, exit });

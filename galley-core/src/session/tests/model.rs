@@ -26,6 +26,7 @@ enum Action {
     Line(&'static str),
     LateLine(&'static str),
     Exit(i32),
+    ExitFirst,
     Deliver,
     Undelivered,
     HistoryEmpty,
@@ -84,14 +85,16 @@ fn action() -> impl Strategy<Value = Action> {
         6 => Just(Action::Line(LINES[3])),
         6 => Just(Action::Line(LINES[4])),
         4 => Just(Action::Line(LINES[6])),
+        3 => Just(Action::Line(LINES[8])),
         24 => prop::sample::select(LINES).prop_map(Action::Line),
         1 => prop::sample::select(&LINES[4..12]).prop_map(Action::LateLine),
         3 => (0i32..2).prop_map(Action::Exit),
+        1 => Just(Action::ExitFirst),
         16 => Just(Action::Deliver),
         2 => Just(Action::Undelivered),
         3 => Just(Action::HistoryEmpty),
         2 => prop::sample::select(&["", "half"][..]).prop_map(Action::Partial),
-        4 => (0usize..5).prop_map(Action::Ring),
+        6 => (0usize..4).prop_map(Action::Ring),
         3 => (-5_000i64..200_000).prop_map(Action::Wait),
         1 => Just(Action::Restart),
     ]
@@ -147,6 +150,11 @@ fn act(session: &mut Session, action: Action) {
         Action::Exit(code) => {
             if session.exists {
                 session.exit_code(code);
+            }
+        }
+        Action::ExitFirst => {
+            if session.exists {
+                session.exit_first(crate::runner::Exit::default());
             }
         }
         Action::Deliver => session.deliver(Delivered::Yes),
@@ -310,7 +318,7 @@ const EXPECTED: &[(&str, &[&str])] = &[
 #[test]
 fn the_property_meets_every_pair_of_gate_and_input_that_matters() {
     let covered = RefCell::new(BTreeSet::new());
-    let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
+    let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     runner
         .run(&prop::collection::vec(action(), 1..120), |actions| {
