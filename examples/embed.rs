@@ -7,7 +7,6 @@
 
 #![allow(clippy::print_stdout, reason = "a program for people at a terminal")]
 
-use futures::StreamExt;
 use galley_client::{WatchItem, WatchOptions};
 use galley_core::Core;
 use galley_protocol::ipc::{Decision, Event};

@@ -114,7 +114,7 @@ impl Engine {
 
     /// The database's file, read only.
     fn file(&self) -> Result<Client, Error> {
-        galley_core::read_only(&self.database()?).map(Client::new).map_err(|error| as_client_error(&error))
+        Ok(Client::new(galley_core::read_only(&self.database()?)))
     }
 }
 

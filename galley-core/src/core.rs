@@ -5,7 +5,7 @@ use crate::error::{Error, StartCause};
 use crate::lock::InstanceLock;
 use crate::paths;
 use crate::reads::{CoreView, ReadContext};
-use crate::runner::{Backend, ProcessBackend, Runner, RunnerManager, ShellBackend};
+use crate::runner::{Runner, RunnerManager, check_runtime, start_runtime};
 use crate::server::{ChannelLink, Counters, SocketServer, serve};
 use crate::session::{Host, Input, Limits, Sessions};
 use crate::store::{ReadStore, SessionStore, SqliteStore};
@@ -15,7 +15,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use galley_client::{Client, Connection, Transport};
 use galley_protocol::framing::MAX_LINE;
-use galley_protocol::socket::{ApprovalMode, Backend as BackendKind, CoreCounters, CoreInfo, CoreLimits, CorePaths, EndReason, LiveSummary};
+use galley_protocol::socket::{
+    ApprovalMode, Backend as BackendKind, CoreCounters, CoreInfo, CoreLimits, CorePaths, EndReason, LiveSummary, RuntimeCheckResult,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -340,24 +342,11 @@ impl Inner {
         self.predecessors.get_or_init(|| self.manager.sweep_predecessors()).await;
     }
 
-    /// Starts a runner of a runtime, for a session or for a check.
-    pub(crate) async fn start_runtime(&self, runtime: &Runtime, session_id: &str, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error> {
-        if let Some(problem) = runtime.problem() {
-            return Err(Error::runner(StartCause::RuntimeInvalid, problem));
-        }
+    /// `runtime.check`.
+    pub(crate) async fn check_runtime(&self, name: &str) -> Result<RuntimeCheckResult, Error> {
+        let config = self.config()?;
         self.end_predecessors().await;
-        let backend: Box<dyn Backend> = match &runtime.backend {
-            BackendKind::Shell => Box::new(ShellBackend::new(&self.manager, paths::data_dir_of(&self.database))),
-            BackendKind::Process => {
-                self.make_room();
-                Box::new(ProcessBackend::new(&self.manager, runtime.command.clone(), runtime.ga_path.clone(), Vec::new())?)
-            }
-            other => return Err(Error::runner(StartCause::RuntimeInvalid, format!("runtime {} has the unknown backend {other}", runtime.name))),
-        };
-        let mut spec = self.manager.spec(session_id);
-        spec.llm_no = llm_no;
-        spec.cwd = cwd.map(PathBuf::from);
-        self.manager.start(backend.as_ref(), spec).await
+        check_runtime(&self.manager, paths::data_dir_of(&self.database), config.runtime(name)?).await
     }
 
     /// Past the soft cap, the least recently used idle runner is ended in the background.
@@ -393,7 +382,14 @@ impl Host for Inner {
     async fn start_runner(&self, session_id: &str, runtime: &str, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error> {
         let config = self.config().map_err(|error| Error::runner(StartCause::RuntimeInvalid, error.to_string()))?;
         let runtime = config.runtime(runtime).map_err(|error| Error::runner(StartCause::RuntimeInvalid, error.to_string()))?;
-        self.start_runtime(runtime, session_id, llm_no, cwd).await
+        self.end_predecessors().await;
+        if runtime.backend != BackendKind::Shell {
+            self.make_room();
+        }
+        let mut spec = self.manager.spec(session_id);
+        spec.llm_no = llm_no;
+        spec.cwd = cwd.map(PathBuf::from);
+        start_runtime(&self.manager, paths::data_dir_of(&self.database), runtime, spec).await
     }
 
     fn rules_changed(&self, scope: &str) {

@@ -4,18 +4,21 @@ use crate::config::{Config, ConfigFile};
 use crate::error::Error;
 use crate::paths;
 use crate::reads::{self, CoreView, PolledChanges, ReadContext, WaitStream};
+use crate::runner::{RunnerManager, check_runtime};
 use crate::server::{Answer, Call, ChannelLink, Counters, Responder, serve};
 use crate::store::{ReadStore, SqliteReader};
 use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use galley_client::{Connection, Transport};
-use galley_protocol::socket::{COMMANDS, SessionWait, StreamCommand};
-use std::path::Path;
+use galley_protocol::socket::{COMMANDS, Command, RuntimeAdd, RuntimeCheck, RuntimeCheckResult, SessionWait, StreamCommand};
+use serde_json::value::RawValue;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A transport that answers the reads from a database file and `db_unavailable` for the rest. It
-/// creates nothing, migrates nothing, and works beside a Core or without one.
+/// A transport that answers the reads from a database file, the `runtime` commands from the
+/// configuration beside it, and `db_unavailable` for the rest. It creates no database, migrates
+/// none, and works beside a Core or without one.
 #[derive(Debug, Clone)]
 pub struct ReadOnly(Arc<Inner>);
 
@@ -23,17 +26,19 @@ pub struct ReadOnly(Arc<Inner>);
 struct Inner {
     store: Arc<SqliteReader>,
     config: ConfigFile,
+    data_dir: PathBuf,
     counters: Counters,
 }
 
-/// Opens the database at `path` for reading.
-///
-/// # Errors
-/// [`Error::DbUnavailable`] when it is missing, foreign, broken, older or newer; the message says
-/// what would help.
-pub fn read_only(path: &Path) -> Result<ReadOnly, Error> {
-    let store = Arc::new(SqliteReader::open(path)?);
-    Ok(ReadOnly(Arc::new(Inner { store, config: ConfigFile::new(paths::config_beside(path)), counters: Counters::default() })))
+/// The database at `path`, for reading. When it is missing, foreign, broken, older or newer, what
+/// needs it is answered with `db_unavailable` and what would help.
+pub fn read_only(path: &Path) -> ReadOnly {
+    ReadOnly(Arc::new(Inner {
+        store: Arc::new(SqliteReader::at(path)),
+        config: ConfigFile::new(paths::config_beside(path)),
+        data_dir: paths::data_dir_of(path).to_owned(),
+        counters: Counters::default(),
+    }))
 }
 
 #[async_trait]
@@ -48,11 +53,12 @@ impl Transport for ReadOnly {
 #[async_trait]
 impl Responder for Inner {
     async fn answer(self: Arc<Self>, call: Call) -> Answer {
-        if call.command == SessionWait::NAME {
-            return match self.wait(&call).await {
-                Ok(stream) => Answer::Stream(Box::new(stream)),
-                Err(error) => Answer::Once(Err(error)),
-            };
+        let args = call.args.as_deref();
+        match call.command.as_str() {
+            SessionWait::NAME => return Answer::stream(self.wait(&call).await),
+            RuntimeAdd::NAME => return Answer::once(reads::arguments(RuntimeAdd::NAME, args).and_then(|add: RuntimeAdd| self.config.add(&add))),
+            RuntimeCheck::NAME => return Answer::once(self.check(args).await),
+            _ => {}
         }
         match reads::answer(self.as_ref(), &call.command, call.args.as_deref()).await {
             Some(result) => Answer::Once(result),
@@ -76,6 +82,15 @@ impl Inner {
         let store: Arc<dyn ReadStore> = self.store.clone();
         let changes = Box::new(PolledChanges::of(store.clone()).await);
         WaitStream::start(store, args, call.request_id.clone(), changes).await
+    }
+}
+
+impl Inner {
+    async fn check(&self, args: Option<&RawValue>) -> Result<RuntimeCheckResult, Error> {
+        let args: RuntimeCheck = reads::arguments(RuntimeCheck::NAME, args)?;
+        // Marked as this file's, not as a Core's: no Core takes it for something left behind.
+        let manager = RunnerManager::new(self.config.path());
+        check_runtime(&manager, &self.data_dir, self.config.get()?.runtime(&args.name)?).await
     }
 }
 

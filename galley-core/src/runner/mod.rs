@@ -1,6 +1,7 @@
 //! Agents as runners: how they are started, spoken to, and ended.
 
 mod backend;
+mod check;
 mod descriptors;
 #[cfg(unix)]
 mod guard;
@@ -14,6 +15,7 @@ mod spawn;
 mod table;
 
 pub use backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec, Undelivered};
+pub(crate) use check::{check_runtime, start_runtime};
 pub use manager::RunnerManager;
 pub use process::ProcessBackend;
 pub use shell::ShellBackend;

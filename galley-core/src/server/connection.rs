@@ -48,6 +48,24 @@ pub enum Answer {
     Unknown(String),
 }
 
+impl Answer {
+    /// One response.
+    pub fn once<T: serde::Serialize>(result: Result<T, Error>) -> Self {
+        Self::Once(result.and_then(|value| {
+            let result = RawJson::new(&value).map_err(|error| Error::Internal(format!("cannot write the result: {error}")))?;
+            Ok(Reply { result, next_cursor: None })
+        }))
+    }
+
+    /// A stream, or the error that kept it from opening.
+    pub fn stream(result: Result<impl FrameStream + 'static, Error>) -> Self {
+        match result {
+            Ok(stream) => Self::Stream(Box::new(stream)),
+            Err(error) => Self::Once(Err(error)),
+        }
+    }
+}
+
 /// Who answers a connection's requests: a Core, or a file that is only read.
 #[async_trait]
 pub trait Responder: Send + Sync + 'static {

@@ -3,16 +3,14 @@
 use super::connection::{Answer, Call, Counters, FrameStream, Responder};
 use super::watch::WatchStream;
 use crate::core::Inner;
-use crate::error::{Error, StartCause};
+use crate::error::Error;
 use crate::reads::{self, WaitStream};
-use crate::runner::Runner;
 use crate::session::{Input, NewMessage, Reply, SessionHandle, already_answered, new_message_id, not_found, submitted_again};
 use crate::store::{ApprovalQuery, ReadStore, SessionRow, SessionStore};
 use crate::time::Timestamp;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use galley_protocol::RawJson;
-use galley_protocol::ipc::{Decision, Event, PROTOCOL_VERSION};
+use galley_protocol::ipc::Decision;
 use galley_protocol::socket::{
     ApprovalMode, ApprovalModeResult, ApprovalModeSet, ApprovalRespond, ApprovalRespondResult, Command, CoreInfoGet, CoreShutdown,
     CoreShutdownResult, IfBusy, NewSession, Origin, RuntimeAdd, RuntimeCheck, RuntimeCheckResult, SessionNew, SessionSend,
@@ -20,33 +18,30 @@ use galley_protocol::socket::{
 };
 use serde_json::value::RawValue;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// A title taken from the first message, in characters.
 const TITLE_CHARS: usize = 80;
-/// A checked runtime must be ready within this time.
-const CHECK: Duration = Duration::from_secs(30);
 
 #[async_trait]
 impl Responder for Inner {
     async fn answer(self: Arc<Self>, call: Call) -> Answer {
         let args = call.args.as_deref();
         match call.command.as_str() {
-            SessionNew::NAME => once(self.session_new(args).await),
-            SessionSend::NAME => once(self.session_send(args).await),
-            SessionStop::NAME => once(self.session_stop(args).await),
-            SessionStateGet::NAME => once(self.session_state(args).await),
-            ApprovalRespond::NAME => once(self.approval_respond(args).await),
-            ApprovalModeSet::NAME => once(self.approval_mode(args).await),
-            RuntimeAdd::NAME => once(reads::arguments::<RuntimeAdd>(RuntimeAdd::NAME, args).and_then(|add| self.config_file().add(&add))),
-            RuntimeCheck::NAME => once(self.runtime_check(args).await),
-            CoreInfoGet::NAME => once(reads::arguments::<CoreInfoGet>(CoreInfoGet::NAME, args).map(|_| self.info())),
-            CoreShutdown::NAME => once(reads::arguments::<CoreShutdown>(CoreShutdown::NAME, args).map(|_| {
+            SessionNew::NAME => Answer::once(self.session_new(args).await),
+            SessionSend::NAME => Answer::once(self.session_send(args).await),
+            SessionStop::NAME => Answer::once(self.session_stop(args).await),
+            SessionStateGet::NAME => Answer::once(self.session_state(args).await),
+            ApprovalRespond::NAME => Answer::once(self.approval_respond(args).await),
+            ApprovalModeSet::NAME => Answer::once(self.approval_mode(args).await),
+            RuntimeAdd::NAME => Answer::once(reads::arguments::<RuntimeAdd>(RuntimeAdd::NAME, args).and_then(|add| self.config_file().add(&add))),
+            RuntimeCheck::NAME => Answer::once(self.runtime_check(args).await),
+            CoreInfoGet::NAME => Answer::once(reads::arguments::<CoreInfoGet>(CoreInfoGet::NAME, args).map(|_| self.info())),
+            CoreShutdown::NAME => Answer::once(reads::arguments::<CoreShutdown>(CoreShutdown::NAME, args).map(|_| {
                 self.ask_to_stop();
                 CoreShutdownResult { shutting_down: true }
             })),
-            SessionWatch::NAME => stream(self.session_watch(args, call.request_id).await),
-            SessionWait::NAME => stream(self.session_wait(args, call.request_id).await),
+            SessionWatch::NAME => Answer::stream(self.session_watch(args, call.request_id).await),
+            SessionWait::NAME => Answer::stream(self.session_wait(args, call.request_id).await),
             command => match reads::answer(self.as_ref(), command, args).await {
                 Some(result) => Answer::Once(result),
                 None => Answer::Unknown(call.command),
@@ -246,33 +241,7 @@ impl Inner {
 
     async fn runtime_check(&self, args: Option<&RawValue>) -> Result<RuntimeCheckResult, Error> {
         let args: RuntimeCheck = reads::arguments(RuntimeCheck::NAME, args)?;
-        let config = self.config()?;
-        let runtime = config.runtime(&args.name)?;
-        let session_id = format!("check_{}", uuid::Uuid::new_v4().simple());
-        let begun = Instant::now();
-        let mut runner = self.start_runtime(runtime, &session_id, None, None).await?;
-        let ready = tokio::time::timeout(CHECK, first_ready(&mut runner, &session_id)).await;
-        runner.control.kill();
-        drop(runner.lines);
-        let exit = runner.exit.await.unwrap_or_default();
-        let failed = |cause, message| Error::Runner { cause, message, stderr_tail: exit.stderr_tail.clone(), detail: None };
-        let ready = match ready {
-            Ok(Some(ready)) => ready,
-            Ok(None) => return Err(failed(StartCause::RunnerExited, format!("{} before it was ready", crate::session::describe_exit(&exit)))),
-            Err(_) => return Err(failed(StartCause::ReadyTimeout, format!("it was not ready within {} s", CHECK.as_secs()))),
-        };
-        if ready.protocol_version != PROTOCOL_VERSION {
-            let message = format!("it speaks protocol {}, and this Galley speaks {PROTOCOL_VERSION}", ready.protocol_version);
-            return Err(failed(StartCause::ProtocolMismatch, message));
-        }
-        Ok(RuntimeCheckResult {
-            name: runtime.name.clone(),
-            ok: true,
-            ready_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            protocol_version: ready.protocol_version,
-            llms: ready.available_llms,
-            capabilities: ready.capabilities,
-        })
+        self.check_runtime(&args.name).await
     }
 
     /// Asks a session, taking it up if need be.
@@ -285,30 +254,6 @@ impl Inner {
 /// Asks a session that somebody holds a door to: its actor cannot be put away meanwhile.
 async fn ask(session: &SessionHandle, input: impl FnOnce(crate::session::ReplyTo) -> Input + Send + 'static) -> Result<Reply, Error> {
     session.ask(input).await.unwrap_or_else(|| Err(Error::DbUnavailable("this Galley Core is shutting down".to_owned())))
-}
-
-/// The runner's `ready`; `None` when it ended without one.
-async fn first_ready(runner: &mut Runner, session_id: &str) -> Option<galley_protocol::ipc::Ready> {
-    while let Some(line) = runner.lines.recv().await {
-        if let Ok(Event::Ready(ready)) = Event::from_line(&crate::session::admit(session_id, line).line) {
-            return Some(ready);
-        }
-    }
-    None
-}
-
-fn once<T: serde::Serialize>(result: Result<T, Error>) -> Answer {
-    Answer::Once(result.and_then(|value| {
-        let result = RawJson::new(&value).map_err(|error| Error::Internal(format!("cannot write the result: {error}")))?;
-        Ok(crate::reads::Reply { result, next_cursor: None })
-    }))
-}
-
-fn stream(result: Result<impl FrameStream + 'static, Error>) -> Answer {
-    match result {
-        Ok(stream) => Answer::Stream(Box::new(stream)),
-        Err(error) => Answer::Once(Err(error)),
-    }
 }
 
 fn unexpected(reply: &Reply) -> Error {

@@ -42,12 +42,17 @@ impl SqliteReader {
     /// message says what would help.
     pub fn open(path: &Path) -> Result<Self, Error> {
         file::check_for_reader(path)?;
-        Ok(Self::on(path))
+        Ok(Self::on(path, None))
     }
 
-    /// Reads of a file that has been checked.
-    fn on(path: &Path) -> Self {
-        Self { readers: Readers::new(path), version: Mutex::new(None) }
+    /// The file at `path` as it is now: when [`open`](Self::open) would refuse it, every read
+    /// answers why.
+    pub fn at(path: &Path) -> Self {
+        Self::on(path, file::check_for_reader(path).err())
+    }
+
+    fn on(path: &Path, refusal: Option<Error>) -> Self {
+        Self { readers: Readers::new(path, refusal), version: Mutex::new(None) }
     }
 }
 
@@ -70,7 +75,7 @@ impl SqliteStore {
     /// when its folder cannot be used; [`Error::DbBusy`] when somebody holds it locked.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let connection = file::open_writer(path)?;
-        Ok(Self { reader: SqliteReader::on(path), writer: Writer::start(connection, path)? })
+        Ok(Self { reader: SqliteReader::on(path, None), writer: Writer::start(connection, path)? })
     }
 
     /// Counts the commits that held a decision (anything but log lines); changes after each.

@@ -20,6 +20,8 @@ type Job = Box<dyn FnOnce(Result<&Connection, Error>) + Send>;
 #[derive(Debug)]
 pub(super) struct Readers {
     path: Arc<Path>,
+    /// Why nothing can be read, when the file was refused.
+    refusal: Option<Error>,
     /// `None` only while dropping.
     jobs: Option<mpsc::Sender<Job>>,
     queue: Arc<Mutex<mpsc::Receiver<Job>>>,
@@ -29,9 +31,17 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(path: &Path) -> Self {
+    /// Readers of the file at `path`; with a refusal, every read answers it.
+    pub(super) fn new(path: &Path, refusal: Option<Error>) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
-        Self { path: path.into(), jobs: Some(jobs), queue: Arc::new(Mutex::new(queue)), outstanding: Arc::default(), threads: Mutex::default() }
+        Self {
+            path: path.into(),
+            refusal,
+            jobs: Some(jobs),
+            queue: Arc::new(Mutex::new(queue)),
+            outstanding: Arc::default(),
+            threads: Mutex::default(),
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -40,6 +50,9 @@ impl Readers {
 
     /// Runs `read` on a reader thread.
     pub(super) async fn read<T: Send + 'static>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static) -> Result<T, Error> {
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
+        }
         let (done, result) = oneshot::channel();
         let path = Arc::clone(&self.path);
         let count = Outstanding::of(&self.outstanding);
