@@ -56,7 +56,7 @@ pub enum Command {
     #[command(subcommand)]
     Core(CoreCommand),
     /// Run Galley Core until it is told to stop
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Run one task, show what happens, and end as it ends
     Run(RunArgs),
 }

@@ -44,7 +44,7 @@ async fn dispatch(cli: Cli) -> i32 {
     let engine = Engine::new(cli.global);
     let mut output = Output::new();
     let result = match cli.command {
-        Command::Serve(args) => return serve::serve(args, &engine).await,
+        Command::Serve(args) => return serve::serve(*args, &engine).await,
         Command::Run(args) => return run::run(args, &engine).await,
         Command::Version => commands::meta::version(&mut output),
         Command::Status => commands::meta::status(&engine, &mut output).await,
