@@ -92,6 +92,8 @@ impl<'a> View<'a> {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let has_spinner = self.screen.has_spinner();
+        // Kept across turns of the loop, so that no interrupt falls between two of them.
+        let mut interrupt = Box::pin(tokio::signal::ctrl_c());
         loop {
             let (asking, settled_by) = (self.prompt.is_open(), self.settled_by);
             tokio::select! {
@@ -102,7 +104,10 @@ impl<'a> View<'a> {
                 }
                 reply = self.prompt.reply(self.screen), if asking => self.reply(reply).await?,
                 _ = ticks.tick(), if has_spinner => self.screen.tick(),
-                Ok(()) = tokio::signal::ctrl_c() => self.interrupt()?,
+                Ok(()) = &mut interrupt => {
+                    interrupt.set(tokio::signal::ctrl_c());
+                    self.interrupt()?;
+                }
                 () = tokio::time::sleep_until(settled_by.unwrap_or_else(Instant::now)), if settled_by.is_some() => return Ok(()),
             }
         }
