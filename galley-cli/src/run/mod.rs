@@ -66,11 +66,11 @@ async fn task(args: RunArgs, client: &Client, screen: &mut Screen) -> i32 {
         ..SessionNew::default()
     };
     match client.sessions().create(new).await {
-        Ok(NewSession { session, warning, .. }) => {
+        Ok(NewSession { session, message, warning, .. }) => {
             if let Some(warning) = warning {
                 screen.say(&format!("warning: {}", warning.message));
             }
-            View::new(client, screen, session.id).run().await
+            View::new(client, screen, session.id, message.id).run().await
         }
         Err(error) => complain(screen, &error),
     }

@@ -12,7 +12,9 @@ const KEPT: usize = 64 * 1024;
 /// The two standard streams.
 pub struct Screen {
     text: BufWriter<Stdout>,
-    /// Only on a terminal.
+    /// Standard error is a terminal, so something may move there.
+    spins: bool,
+    /// While it is on the screen.
     spinner: Option<ProgressBar>,
     began: Instant,
     at_line_start: bool,
@@ -21,11 +23,14 @@ pub struct Screen {
 
 impl Screen {
     pub fn new() -> Self {
-        let spinner = io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.with_style(ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        });
-        Self { text: BufWriter::new(io::stdout()), spinner, began: Instant::now(), at_line_start: true, streamed: String::new() }
+        Self {
+            text: BufWriter::new(io::stdout()),
+            spins: io::stderr().is_terminal(),
+            spinner: None,
+            began: Instant::now(),
+            at_line_start: true,
+            streamed: String::new(),
+        }
     }
 
     /// Whether somebody can be asked: standard input and standard error are a terminal.
@@ -34,12 +39,13 @@ impl Screen {
     }
 
     pub fn has_spinner(&self) -> bool {
-        self.spinner.is_some()
+        self.spins
     }
 
     /// Turns the spinner, unless a line of text is unfinished.
-    pub fn tick(&self) {
-        if let (Some(spinner), true) = (&self.spinner, self.at_line_start) {
+    pub fn tick(&mut self) {
+        if self.spins && self.at_line_start {
+            let spinner = self.spinner.get_or_insert_with(spinner);
             spinner.set_message(format!("{}s", self.began.elapsed().as_secs()));
             spinner.tick();
         }
@@ -112,10 +118,14 @@ impl Screen {
     }
 
     /// Takes the spinner off the screen until it turns again.
-    fn clear(&self) {
-        if let Some(spinner) = &self.spinner {
+    fn clear(&mut self) {
+        if let Some(spinner) = self.spinner.take() {
             spinner.finish_and_clear();
-            spinner.reset();
         }
     }
+}
+
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    bar.with_style(ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }

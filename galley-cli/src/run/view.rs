@@ -6,7 +6,7 @@ use super::screen::{Screen, TICK};
 use crate::output::Failure;
 use futures::FutureExt;
 use galley_client::protocol::ipc::{Decision, ErrorEvent, Event, ExitReason, ExitResult, RunComplete, Severity};
-use galley_client::protocol::socket::{EndReason, ErrorTag, SessionBrief, SessionStatus, WatchFrom};
+use galley_client::protocol::socket::{EndReason, ErrorTag, SessionBrief, SessionStatus, SessionWait, WatchFrom};
 use galley_client::{Client, Error, Watch, WatchEvent, WatchItem, WatchOptions};
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -47,6 +47,8 @@ pub struct View<'a> {
     client: &'a Client,
     screen: &'a mut Screen,
     session: String,
+    /// The message whose run is followed.
+    message: String,
     /// Somebody can be asked.
     attended: bool,
     prompt: Prompt,
@@ -59,11 +61,12 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(client: &'a Client, screen: &'a mut Screen, session: String) -> Self {
+    pub fn new(client: &'a Client, screen: &'a mut Screen, session: String, message: String) -> Self {
         Self {
             client,
             screen,
             session,
+            message,
             attended: Screen::is_attended(),
             prompt: Prompt::new(),
             stopping: false,
@@ -89,6 +92,8 @@ impl<'a> View<'a> {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let has_spinner = self.screen.has_spinner();
+        // Kept across turns of the loop, so that no interrupt falls between two of them.
+        let mut interrupt = Box::pin(tokio::signal::ctrl_c());
         loop {
             let (asking, settled_by) = (self.prompt.is_open(), self.settled_by);
             tokio::select! {
@@ -99,7 +104,10 @@ impl<'a> View<'a> {
                 }
                 reply = self.prompt.reply(self.screen), if asking => self.reply(reply).await?,
                 _ = ticks.tick(), if has_spinner => self.screen.tick(),
-                Ok(()) = tokio::signal::ctrl_c() => self.interrupt()?,
+                Ok(()) = &mut interrupt => {
+                    interrupt.set(tokio::signal::ctrl_c());
+                    self.interrupt()?;
+                }
                 () = tokio::time::sleep_until(settled_by.unwrap_or_else(Instant::now)), if settled_by.is_some() => return Ok(()),
             }
         }
@@ -181,9 +189,12 @@ impl<'a> View<'a> {
         match reply {
             Reply::Decision { id, decision } => self.decide(id, decision).await,
             Reply::Answer(text) => {
-                if let Err(error) = self.client.session(&self.session).send(text).await {
-                    self.screen.say(&format!("error: {error}"));
-                    self.stop();
+                match self.client.session(&self.session).send(text).await {
+                    Ok(sent) => self.message = sent.message.map_or(self.message.clone(), |message| message.id),
+                    Err(error) => {
+                        self.screen.say(&format!("error: {error}"));
+                        self.stop();
+                    }
                 }
                 Ok(())
             }
@@ -227,11 +238,18 @@ impl<'a> View<'a> {
             let _ = self.screen.answer(&answer);
         }
         let _ = self.screen.flush();
-        let brief = match self.client.session(&self.session).brief().await {
-            Ok(brief) => brief,
+        let settled = SessionWait {
+            message_id: Some(self.message.clone()),
+            timeout: Some(SETTLEMENT.as_secs_f64()),
+            final_show: Some(false),
+            ..SessionWait::default()
+        };
+        // The last event may be seen a moment before what it settles.
+        let session = match self.client.session(&self.session).wait(settled).wait_final().await {
+            Ok(outcome) => outcome.session,
             Err(error) => return complain(self.screen, &error),
         };
-        let (how, code) = outcome(&brief, self.denied);
+        let (how, code) = outcome(&session, self.denied);
         let seconds = self.screen.elapsed().as_secs_f64();
         self.screen.say(&format!("{how} in {seconds:.1}s · session {} (galley session show {0})", self.session));
         code
