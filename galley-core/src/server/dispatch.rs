@@ -1,6 +1,6 @@
 //! One dispatcher behind every door: a request's name decides, its type checks the arguments.
 
-use super::connection::{Answer, Call, Counters, FrameStream, Responder};
+use super::connection::{Answer, Call, Counters, Responder};
 use super::watch::WatchStream;
 use crate::core::Inner;
 use crate::error::Error;
