@@ -37,20 +37,6 @@ pub fn data_dir_of(database: &Path) -> &Path {
     }
 }
 
-/// Where Core listens (IPC protocol §2): `GALLEY_SOCKET_PATH`, else
-/// `${TMPDIR:-/tmp}/galley-${UID}.sock`; on Windows the named pipe `\\.\pipe\galley-${USERNAME}`.
-///
-/// # Errors
-/// [`Error::InvalidArgs`] when the path is longer than the system takes.
-pub fn default_socket() -> Result<PathBuf, Error> {
-    let path = match variable("GALLEY_SOCKET_PATH") {
-        Some(path) => path.into(),
-        None => usual_socket(),
-    };
-    check_socket(&path)?;
-    Ok(path)
-}
-
 /// Refuses a socket path that is longer than the system takes.
 ///
 /// # Errors
@@ -74,18 +60,6 @@ pub fn check_socket(path: &Path) -> Result<(), Error> {
 #[cfg(not(unix))]
 pub fn check_socket(_path: &Path) -> Result<(), Error> {
     Ok(())
-}
-
-#[cfg(unix)]
-fn usual_socket() -> PathBuf {
-    let directory = variable("TMPDIR").unwrap_or_else(|| "/tmp".into());
-    Path::new(&directory).join(format!("galley-{}.sock", rustix::process::getuid().as_raw()))
-}
-
-#[cfg(not(unix))]
-fn usual_socket() -> PathBuf {
-    let user = variable("USERNAME").unwrap_or_else(|| "user".into());
-    PathBuf::from(format!(r"\\.\pipe\galley-{}", user.to_string_lossy()))
 }
 
 /// A variable of the environment; set but empty counts as not set.
@@ -114,12 +88,5 @@ mod tests {
         for part in [long.to_str().unwrap(), &SOCKET_PATH_LIMIT.to_string(), "GALLEY_SOCKET_PATH"] {
             assert!(message.contains(part), "{message}");
         }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn the_usual_socket_names_the_user() {
-        let name = usual_socket().file_name().unwrap().to_string_lossy().into_owned();
-        assert_eq!(name, format!("galley-{}.sock", rustix::process::getuid().as_raw()));
     }
 }
