@@ -5,7 +5,7 @@ use galley_client::{Client, SocketTransport, WatchEvent, WatchItem, WatchOptions
 use galley_core::{Core, CoreBuilder, Limits, Runtime};
 use galley_protocol::ipc::Event;
 use galley_protocol::socket::{EndReason, MessageBrief, NewSession, SessionBrief, SessionNew, SessionShow, SessionStatus, SessionWait, WatchFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -18,10 +18,15 @@ pub struct Engine {
 
 /// A Core in `dir` with the runtimes of these tests.
 pub fn builder(dir: &TempDir) -> CoreBuilder {
+    builder_in(dir.path())
+}
+
+/// The same in any folder.
+pub fn builder_in(folder: &Path) -> CoreBuilder {
     let runner = galley_testkit::runner_path().expect("the runner is built").to_string_lossy().into_owned();
     Core::builder()
-        .database(database(dir))
-        .socket(socket(dir))
+        .database(folder.join("workbench.db"))
+        .socket(folder.join("galley.sock"))
         .runtime(Runtime::process("testkit", vec![runner]))
         .limits(Limits { abort: Duration::from_secs(2), ..Limits::default() })
 }
@@ -40,7 +45,12 @@ impl Engine {
     }
 
     pub async fn start_in(dir: TempDir) -> Self {
-        let core = builder(&dir).start().await.unwrap();
+        let core = builder(&dir);
+        Self::start_as(dir, core).await
+    }
+
+    pub async fn start_as(dir: TempDir, core: CoreBuilder) -> Self {
+        let core = core.start().await.unwrap();
         let client = core.client();
         Self { core, client, dir }
     }

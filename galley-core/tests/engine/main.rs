@@ -4,3 +4,20 @@
 
 mod basics;
 mod engine;
+
+#[cfg(unix)]
+mod bad_input;
+#[cfg(unix)]
+mod database;
+#[cfg(unix)]
+mod hosting;
+#[cfg(unix)]
+mod kills;
+#[cfg(unix)]
+mod second_process;
+#[cfg(unix)]
+mod sockets;
+#[cfg(unix)]
+mod watching;
+#[cfg(unix)]
+mod wire;
