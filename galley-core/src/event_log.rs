@@ -62,10 +62,11 @@ impl EventLog {
         Self { session_id, ring: Mutex::default(), tail, decisions: watch::Sender::new(0) }
     }
 
-    /// Makes committed chunks readable.
+    /// Makes committed chunks readable, and the run that is open or was the last known even before
+    /// its first event.
     pub fn publish(&self, chunks: Vec<LogChunk>, run_first: u64) {
-        let Some(last) = chunks.last().map(|chunk| chunk.last) else { return };
-        {
+        let last = chunks.last().map(|chunk| chunk.last);
+        if last.is_some() {
             let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
             for chunk in chunks {
                 ring.bytes += chunk.lines.as_ref().map_or(0, Bytes::len);
@@ -76,7 +77,11 @@ impl EventLog {
                 ring.bytes -= dropped.and_then(|chunk| chunk.lines).map_or(0, |lines| lines.len());
             }
         }
-        self.tail.send_modify(|tail| (tail.last, tail.run_first) = (last, run_first));
+        self.tail.send_if_modified(|tail| {
+            tail.run_first = run_first;
+            tail.last = last.unwrap_or(tail.last);
+            last.is_some()
+        });
     }
 
     /// Rows of the session were committed: whoever waits for an answer looks again.

@@ -58,6 +58,24 @@ impl Wire {
         bytes
     }
 
+    /// Up to `count` bytes of what comes, less when a line with `last` in it comes before.
+    pub async fn bytes_until(&mut self, count: usize, last: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            let mut part = vec![0; (count - bytes.len()).min(16 * 1024)];
+            let read = tokio::time::timeout(LIMIT, self.reader.read(&mut part)).await.expect("bytes keep coming").unwrap();
+            bytes.extend_from_slice(&part[..read]);
+            let over = bytes.ends_with(b"\n") && {
+                let start = bytes[..bytes.len() - 1].iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+                String::from_utf8_lossy(&bytes[start..]).contains(last)
+            };
+            if read == 0 || over {
+                break;
+            }
+        }
+        bytes
+    }
+
     /// Sends a request and returns the next line.
     pub async fn ask(&mut self, command: &str, args: Value) -> Value {
         self.line(&json!({ "command": command, "args": args }).to_string()).await;
