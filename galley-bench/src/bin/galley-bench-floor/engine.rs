@@ -13,8 +13,8 @@ use std::thread;
 
 /// Rows in one transaction.
 const BATCH: usize = 512;
-/// Lines between the threads.
-const QUEUE: usize = 4096;
+/// Batches between two threads.
+const QUEUE: usize = 16;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,8 +25,8 @@ struct Envelope<'a> {
     session_id: Option<Cow<'a, str>>,
 }
 
-/// A line and its place.
-type Event = (i64, String, Vec<u8>);
+/// Lines that were read together: each with its place and its kind.
+type Batch = Vec<(i64, String, Vec<u8>)>;
 
 /// Serves one watcher; what it writes goes to the runner as it is.
 pub fn run(socket: &str, database: &str, runner: &str, session: &str) -> Result<()> {
@@ -39,7 +39,7 @@ pub fn run(socket: &str, database: &str, runner: &str, session: &str) -> Result<
     let commands = BufReader::new(watcher.try_clone()?);
     thread::spawn(move || commands.split(b'\n').try_for_each(|line| stdin.write_all(&[&line?[..], b"\n"].concat())));
     let (events, to_persist) = sync_channel(QUEUE);
-    let (batches, to_publish) = sync_channel(QUEUE / BATCH);
+    let (batches, to_publish) = sync_channel(QUEUE);
     let session = session.to_owned();
     thread::scope(|scope| {
         let reader = scope.spawn(|| read(stdout, &session, events));
@@ -61,8 +61,9 @@ fn open(database: &str) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn read(stdout: ChildStdout, session: &str, events: SyncSender<Event>) -> Result<()> {
+fn read(stdout: ChildStdout, session: &str, events: SyncSender<Batch>) -> Result<()> {
     let mut lines = BufReader::with_capacity(64 * 1024, stdout);
+    let mut batch = Vec::new();
     for seq in 1.. {
         let mut line = Vec::new();
         if lines.read_until(b'\n', &mut line)? == 0 {
@@ -70,18 +71,21 @@ fn read(stdout: ChildStdout, session: &str, events: SyncSender<Event>) -> Result
         }
         let envelope: Envelope<'_> = serde_json::from_slice(&line)?;
         ensure!(envelope.session_id.is_none_or(|id| id == session), "a line of another session");
-        events.send((seq, envelope.kind.into_owned(), line))?;
+        batch.push((seq, envelope.kind.into_owned(), line));
+        if lines.buffer().is_empty() || batch.len() == BATCH {
+            events.send(std::mem::take(&mut batch))?;
+        }
     }
     Ok(())
 }
 
-fn persist(mut connection: Connection, session: &str, events: Receiver<Event>, batches: SyncSender<Vec<u8>>) -> Result<()> {
+fn persist(mut connection: Connection, session: &str, events: Receiver<Batch>, batches: SyncSender<Vec<u8>>) -> Result<()> {
     while let Ok(first) = events.recv() {
         let mut written = Vec::new();
         let transaction = connection.transaction()?;
         {
             let mut insert = transaction.prepare_cached("INSERT INTO event (seq, session, kind, line) VALUES (?1, ?2, ?3, ?4)")?;
-            for (seq, kind, line) in std::iter::once(first).chain(events.try_iter()).take(BATCH) {
+            for (seq, kind, line) in std::iter::once(first).chain(events.try_iter().take(QUEUE)).flatten() {
                 insert.execute((seq, session, &kind, &line))?;
                 written.extend_from_slice(&line);
             }
