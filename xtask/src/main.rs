@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod bench;
 mod generate;
 mod reference;
 mod schema;
@@ -16,7 +17,9 @@ Usage: cargo xtask <task>
 
 Tasks:
   test                run every check the repository must pass, stopping at the first that fails
-  generate [--check]  write the generated files, or only check that they are up to date";
+  generate [--check]  write the generated files, or only check that they are up to date
+  bench [NAME…] [--quick]
+                      measure Galley against its floors; a quick run measures a tenth";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -34,6 +37,7 @@ fn run(args: &[&str]) -> anyhow::Result<()> {
         ["test"] => test::run(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["bench", rest @ ..] => bench::run(rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())
