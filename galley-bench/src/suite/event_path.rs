@@ -4,12 +4,12 @@
 //! it a number, puts it into a table, and writes it to the watcher once that is committed. Both
 //! commit as durably: `synchronous=NORMAL`, as Core does for what holds no decision.
 
+use super::Effort;
 use super::core_process::CoreProcess;
 use super::figure::{Figure, Target};
 use super::place::{Place, program};
 use super::samples::{Samples, median};
 use super::wire::{Wire, request};
-use super::Effort;
 use anyhow::{Context, Result};
 use galley_protocol::ipc::{Command as IpcCommand, UserMessage};
 use memchr::memmem;
@@ -40,7 +40,8 @@ pub fn latency(effort: Effort) -> Result<Vec<Figure>> {
     let count = effort.times(5_000);
     let (mut ours, mut floor) = (Core::start()?, Floor::start()?);
     let (ours, floor) = (ours.play(count, GAP)?.delays(), floor.play(count, GAP)?.delays());
-    let figure = |percent| Figure::new(format!("watcher latency at 900 events/s, p{percent}"), "µs", ours.micros(percent)).floor(floor.micros(percent));
+    let figure =
+        |percent| Figure::new(format!("watcher latency at 900 events/s, p{percent}"), "µs", ours.micros(percent)).floor(floor.micros(percent));
     Ok(vec![figure(50).target(Target::AtMost(300.0)), figure(99)])
 }
 

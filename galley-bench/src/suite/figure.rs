@@ -3,8 +3,7 @@
 use std::fmt;
 
 /// The columns of a printed [`Figure`].
-pub const HEADER: &str =
-    "figure                                                   ours         floor   ratio  target            met\n\
+pub const HEADER: &str = "figure                                                   ours         floor   ratio  target            met\n\
      ─────────────────────────────────────────────────────────────────────────────────────────────────────────";
 
 /// One measured figure.

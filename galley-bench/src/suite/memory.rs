@@ -1,9 +1,9 @@
 //! Resident memory of a Core, as the system counts it.
 
+use super::Effort;
 use super::core_process::CoreProcess;
 use super::figure::{Figure, Target};
 use super::place::Place;
-use super::Effort;
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::fs;

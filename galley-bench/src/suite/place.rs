@@ -97,7 +97,13 @@ fn session(number: usize) -> [Change; 4] {
         run_first_index: 1,
     };
     let question = message(&id, &format!("msg_{number:019x}q"), at, MessageRole::User, &row.title);
-    let answer = message(&id, &format!("msg_{number:019x}a"), at, MessageRole::Agent, &format!("Report {number} was read line by line. {}", "It is in order. ".repeat(12)));
+    let answer = message(
+        &id,
+        &format!("msg_{number:019x}a"),
+        at,
+        MessageRole::Agent,
+        &format!("Report {number} was read line by line. {}", "It is in order. ".repeat(12)),
+    );
     let lines = (0..3).map(|_| format!(r#"{{"kind":"turn_progress","sessionId":"{id}","delta":"{}"}}"#, "and on ".repeat(20))).collect::<Vec<_>>();
     let log = LogChunk { session_id: id, first: 1, last: 3, run: 1, lines: Some(lines.join("\n").into()) };
     [Change::PutSession(Box::new(row)), question, answer, Change::AppendLog(log)]

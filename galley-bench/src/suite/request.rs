@@ -1,11 +1,11 @@
 //! A request over the socket, one at a time on one connection.
 
+use super::Effort;
 use super::core_process::CoreProcess;
 use super::figure::{Figure, Target};
 use super::place::{Place, program, session_id};
 use super::samples::Samples;
 use super::wire::{Wire, request};
-use super::Effort;
 use anyhow::{Context, Result};
 use galley_client::protocol::socket::Ping;
 use galley_client::{Client, SocketTransport};

@@ -1,11 +1,11 @@
 //! Starting: Core up to its first answer, and a command that reads the database without one.
 
+use super::Effort;
 use super::core_process::CoreProcess;
 use super::figure::{Figure, Target};
 use super::place::{Place, program, session_id};
 use super::samples::Samples;
 use super::wire::{Wire, request};
-use super::Effort;
 use anyhow::{Result, ensure};
 use serde_json::json;
 use std::process::{Command, Stdio};
@@ -29,7 +29,9 @@ pub fn run(effort: Effort) -> Result<Vec<Figure>> {
     let mut figures = vec![start.floor(core_floor.millis(50)).target(Target::AtMost(20.0))];
 
     let id = session_id(SESSIONS / 2);
-    for (name, words) in [("galley sessions list --limit 25", &["sessions", "list", "--limit=25"][..]), ("galley session brief", &["session", "brief", &id])] {
+    for (name, words) in
+        [("galley sessions list --limit 25", &["sessions", "list", "--limit=25"][..]), ("galley session brief", &["session", "brief", &id])]
+    {
         let (mut ours, mut floor) = (Vec::new(), Vec::new());
         for _ in 0..effort.times(200) {
             ours.push(to_exit(galley(&place)?.args(words))?);
@@ -52,7 +54,8 @@ fn first_answer_of_core(place: &Place) -> Result<Duration> {
 
 fn first_answer_of_floor(place: &Place) -> Result<Duration> {
     let begun = Instant::now();
-    let mut child = Command::new(program("galley-bench-floor")?).arg("answer").args([place.socket(), place.database()]).stdin(Stdio::null()).spawn()?;
+    let mut child =
+        Command::new(program("galley-bench-floor")?).arg("answer").args([place.socket(), place.database()]).stdin(Stdio::null()).spawn()?;
     let answered = Wire::connect(&place.socket()).and_then(|mut wire| wire.exchange(&request("status", &json!({}))).map(drop));
     let elapsed = begun.elapsed();
     if answered.is_err() {

@@ -226,8 +226,10 @@ async fn a_shutdown_tells_every_watcher_everything_first() {
         let engine = Engine::start().await;
         let id = engine.new_session("!emit 100000 200 20; done").await.session.id;
         engine.event(&id, |event| matches!(event, Event::TurnProgress(_))).await;
-        let watchers: Vec<_> =
-            [engine.core.client(), engine.over_socket()].iter().map(|client| tokio::spawn(collect(client.watch(&id, from(WatchFrom::Start))))).collect();
+        let watchers: Vec<_> = [engine.core.client(), engine.over_socket()]
+            .iter()
+            .map(|client| tokio::spawn(collect(client.watch(&id, from(WatchFrom::Start)))))
+            .collect();
         engine.event(&id, |event| matches!(event, Event::TurnProgress(_))).await;
         let dir = engine.stop().await;
         let mut seen = Vec::new();
@@ -363,9 +365,9 @@ async fn a_watcher_of_a_quiet_session_that_leaves_is_noticed_within_a_second() {
     assert_eq!(counters(&engine).await, (2, 1));
     drop(wire);
     assert_nobody_left(&engine, Duration::from_secs(1)).await;
-    let watch = engine.over_socket().watch(&id, from(WatchFrom::Start));
-    tokio::pin!(watch);
+    let mut watch = Box::pin(engine.over_socket().watch(&id, from(WatchFrom::Start)));
     watch.next().await.unwrap().unwrap();
     drop(watch);
+    assert_nobody_left(&engine, Duration::from_secs(1)).await;
     engine.stop().await;
 }
