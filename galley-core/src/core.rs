@@ -27,6 +27,8 @@ use tokio::sync::{OnceCell, watch};
 const MAX_LIVE_RUNNERS: usize = 20;
 /// How long a shutdown may take, all runners together.
 const SHUTDOWN: Duration = Duration::from_millis(2400);
+/// How long it then waits for a database that cannot be written.
+const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// A running engine. Several may live in one process, each with a database of its own. Dropping it
 /// ends everything it started; [`shutdown`](Self::shutdown) does so politely.
@@ -331,7 +333,10 @@ impl Inner {
             session.log.close(EndReason::CoreShutdown);
         }
         drop(sessions);
-        self.sessions.finish().await;
+        self.sessions.finish(LAST_WRITES).await;
+        // Answered after everything that was handed to the writer before; whether it could write
+        // makes no difference now.
+        let _ = self.store.commit(Vec::new()).await;
         self.stop.send_replace(Stop::Stopped);
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -360,15 +365,15 @@ impl Inner {
         self.manager.start(backend.as_ref(), spec).await
     }
 
-    /// Past the soft cap, the least recently used idle runner is ended in the background.
+    /// Makes room for one more runner: past the soft cap, the least recently used idle ones are
+    /// ended in the background.
     fn make_room(&self) {
         let live = self.sessions.live();
-        let alive = live.iter().filter(|session| session.gauges.alive.load(Ordering::Relaxed)).count();
-        if alive < self.max_live_runners {
-            return;
-        }
-        let idle = live.iter().filter(|session| session.gauges.evictable.load(Ordering::Relaxed));
-        if let Some(session) = idle.min_by_key(|session| session.gauges.used_at.load(Ordering::Relaxed)) {
+        let processes = live.iter().filter(|session| session.gauges.process.load(Ordering::Relaxed)).count();
+        let surplus = (processes + 1).saturating_sub(self.max_live_runners);
+        let mut idle: Vec<_> = live.iter().filter(|session| session.gauges.evictable.load(Ordering::Relaxed)).collect();
+        idle.sort_by_key(|session| session.gauges.used_at.load(Ordering::Relaxed));
+        for session in idle.into_iter().take(surplus) {
             session.tell(Input::Evict);
         }
     }

@@ -11,8 +11,21 @@ use std::path::{Path, PathBuf};
 /// lock two files of one name.
 #[derive(Debug)]
 pub struct InstanceLock {
-    _file: File,
+    file: File,
     path: PathBuf,
+    /// The process that took it.
+    process: u32,
+}
+
+impl Drop for InstanceLock {
+    /// Closing the file would release it only when no copy of the descriptor is left, and a child
+    /// on its way to execute a program has one for a moment. A fork of the owner releases nothing.
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            // Should it fail, closing does it.
+            let _ = self.file.unlock();
+        }
+    }
 }
 
 impl InstanceLock {
@@ -39,7 +52,7 @@ impl InstanceLock {
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).and_then(|()| file.flush()).map_err(failed)?;
-        Ok(Self { _file: file, path })
+        Ok(Self { file, path, process: std::process::id() })
     }
 
     /// The lock file.

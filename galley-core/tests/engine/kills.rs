@@ -71,8 +71,7 @@ async fn a_runner_killed_in_a_run_leaves_the_truth_and_the_next_send_works() {
 
         let messages = engine.show(&id).await;
         assert_eq!(states(&messages), [(task, MessageState::Failed), ("later", MessageState::Pending)]);
-        let partial: String =
-            messages.iter().filter(|message| message.partial == Some(true)).map(|message| message.content.clone()).collect();
+        let partial: String = messages.iter().filter(|message| message.partial == Some(true)).map(|message| message.content.clone()).collect();
         assert_eq!(partial, streamed(&log, 1), "round {round}: what was said is kept");
 
         let again = engine.client.session(&id).send("again").await.unwrap();
@@ -141,9 +140,12 @@ async fn a_core_killed_at_any_moment_leaves_the_truth_and_nothing_running() {
         let unsent = SessionSend { session_id: waits.clone(), content: "unsent".into(), spawn: Some(false), ..SessionSend::default() };
         assert_eq!(client.call(unsent).await.unwrap().dispatch, Dispatch::PersistedOnly);
         let mut asked = client.watch(&asks, from_start());
-        while !matches!(asked.next().await.unwrap().unwrap(), WatchItem::Event(event) if kinds(std::slice::from_ref(&event)) == ["tool_call_pending"]) {}
+        while !matches!(asked.next().await.unwrap().unwrap(), WatchItem::Event(event) if kinds(std::slice::from_ref(&event)) == ["tool_call_pending"])
+        {
+        }
         let mut finished = client.watch(&done, from_start());
-        while !matches!(finished.next().await.unwrap().unwrap(), WatchItem::Event(event) if kinds(std::slice::from_ref(&event)) == ["run_complete"]) {}
+        while !matches!(finished.next().await.unwrap().unwrap(), WatchItem::Event(event) if kinds(std::slice::from_ref(&event)) == ["run_complete"]) {
+        }
 
         let mut watch = client.watch(&runs, from_start());
         let mut seen = see(&mut watch, moments.between(1, 500)).await;

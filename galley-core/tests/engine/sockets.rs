@@ -66,7 +66,8 @@ async fn what_is_not_a_socket_is_left_alone() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("file");
     fs::write(&file, "precious").unwrap();
-    for (path, part) in [(file.clone(), "no socket"), (place.path().to_owned(), "no socket"), (place.path().join("missing/x.sock"), "cannot listen")] {
+    for (path, part) in [(file.clone(), "no socket"), (place.path().to_owned(), "no socket"), (place.path().join("missing/x.sock"), "cannot listen")]
+    {
         let (_dir, core) = start_at(&path).await;
         let error = refusal(core).to_string();
         assert!(error.contains(part) && error.contains(path.to_str().unwrap()), "{error}");

@@ -226,8 +226,10 @@ async fn a_shutdown_tells_every_watcher_everything_first() {
         let engine = Engine::start().await;
         let id = engine.new_session("!emit 100000 200 20; done").await.session.id;
         engine.event(&id, |event| matches!(event, Event::TurnProgress(_))).await;
-        let watchers: Vec<_> =
-            [engine.core.client(), engine.over_socket()].iter().map(|client| tokio::spawn(collect(client.watch(&id, from(WatchFrom::Start))))).collect();
+        let watchers: Vec<_> = [engine.core.client(), engine.over_socket()]
+            .iter()
+            .map(|client| tokio::spawn(collect(client.watch(&id, from(WatchFrom::Start)))))
+            .collect();
         engine.event(&id, |event| matches!(event, Event::TurnProgress(_))).await;
         let dir = engine.stop().await;
         let mut seen = Vec::new();
