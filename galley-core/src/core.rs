@@ -5,7 +5,9 @@ use crate::error::{Error, StartCause};
 use crate::lock::InstanceLock;
 use crate::paths;
 use crate::reads::{CoreView, ReadContext};
-use crate::runner::{Backend, ProcessBackend, Runner, RunnerManager, ShellBackend};
+#[cfg(unix)]
+use crate::runner::Listed;
+use crate::runner::{Backend, Descriptors, ProcessBackend, Runner, RunnerManager, ShellBackend};
 use crate::server::{ChannelLink, Counters, SocketServer, serve};
 use crate::session::{Host, Input, Limits, Sessions};
 use crate::store::{ReadStore, SessionStore, SqliteStore};
@@ -67,7 +69,14 @@ pub struct Inner {
     handle: Handle,
     stop: watch::Sender<Stop>,
     /// Held until nothing of this Core can write any more.
-    lock: Mutex<Option<InstanceLock>>,
+    lock: Mutex<Option<HeldLock>>,
+}
+
+/// The lock, and its place among what a forked child lets go of, which goes first.
+struct HeldLock {
+    #[cfg(unix)]
+    _listed: Listed,
+    _lock: InstanceLock,
 }
 
 /// How far a Core is on its way out.
@@ -184,13 +193,19 @@ impl CoreBuilder {
             Some("auto") => ApprovalMode::Auto,
             _ => ApprovalMode::Ask,
         };
+        let manager = RunnerManager::new(lock.path());
+        let lock = HeldLock {
+            #[cfg(unix)]
+            _listed: lock.list(manager.descriptors()),
+            _lock: lock,
+        };
         let inner = Arc::new_cyclic(|weak: &Weak<Inner>| Inner {
             sessions: Sessions::new(store.clone(), weak.clone(), self.limits, handle.clone()),
             store,
             counters: Counters::default(),
             config: ConfigFile::new(self.config.unwrap_or_else(|| paths::config_beside(&database))),
             runtimes: self.runtimes,
-            manager: RunnerManager::new(lock.path()),
+            manager,
             predecessors: OnceCell::new(),
             max_live_runners: self.max_live_runners,
             default_mode: Mutex::new(default_mode),
@@ -297,6 +312,11 @@ impl Inner {
     /// The runtime everything of this Core runs on.
     pub(crate) fn handle(&self) -> &Handle {
         &self.handle
+    }
+
+    /// What a forked child lets go of.
+    pub(crate) fn descriptors(&self) -> &Descriptors {
+        self.manager.descriptors()
     }
 
     /// Asks whoever holds this Core to end it.

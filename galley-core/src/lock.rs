@@ -1,6 +1,8 @@
 //! One Core for each database: an operating-system lock on a file beside it.
 
 use crate::error::Error;
+#[cfg(unix)]
+use crate::runner::{Descriptors, Listed};
 use crate::store::{create_private_dir, sibling};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -53,6 +55,12 @@ impl InstanceLock {
         }
         file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).and_then(|()| file.flush()).map_err(failed)?;
         Ok(Self { file, path, process: std::process::id() })
+    }
+
+    /// Lists its descriptor among what a forked child lets go of; to be dropped before the lock.
+    #[cfg(unix)]
+    pub(crate) fn list(&self, descriptors: &Descriptors) -> Listed {
+        descriptors.list(&self.file)
     }
 
     /// The lock file.

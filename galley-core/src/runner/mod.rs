@@ -14,6 +14,7 @@ mod spawn;
 mod table;
 
 pub use backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec, Undelivered};
+pub(crate) use descriptors::{Descriptors, Listed};
 pub use manager::RunnerManager;
 pub use process::ProcessBackend;
 pub use shell::ShellBackend;

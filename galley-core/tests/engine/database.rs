@@ -113,7 +113,9 @@ async fn refused(core: CoreBuilder, part: &str) {
 
 #[tokio::test]
 async fn a_database_that_cannot_be_used_is_refused_untouched_and_nothing_listens() {
-    let cases: [(&str, fn(&TempDir)); 4] = [
+    /// A part of what is said about it, and how it gets so.
+    type Case = (&'static str, fn(&TempDir));
+    let cases: [Case; 4] = [
         ("newer", |dir| Connection::open(database(dir)).unwrap().execute_batch("PRAGMA user_version = 99").unwrap()),
         ("another program", |dir| Connection::open(database(dir)).unwrap().execute_batch("PRAGMA application_id = 7").unwrap()),
         ("not a database", |dir| fs::write(database(dir), "x".repeat(5000)).unwrap()),

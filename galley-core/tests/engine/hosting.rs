@@ -1,15 +1,16 @@
 //! The engine within its host: several Cores, odd hosts, wedged runners, many sessions.
 
 use crate::engine::{Engine, builder, database, socket};
-use crate::second_process::{SecondCore, assert_nothing_left, mark, signal};
+use crate::second_process::{FORK, SecondCore, assert_nothing_left, mark, signal};
 use crate::wire::{LIMIT, Wire, ask};
 use galley_client::Client;
 use galley_core::{Error, Limits, read_only};
 use galley_protocol::ipc::Event;
 use galley_protocol::socket::{ApprovalMode, SessionSend, SessionStatus, SessionsList, WatchFrom};
-use galley_testkit::{marked_processes, process_gone, wait_until};
+use galley_testkit::{marked_processes, process_gone, wait_some, wait_until};
 use rustix::process::Signal;
 use serde_json::json;
+use std::fs;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -107,6 +108,23 @@ async fn a_host_that_ignores_sigchld_runs_sessions_like_any_other() {
     }
     core.end();
     assert_nothing_left(&mark(&dir));
+}
+
+#[tokio::test]
+async fn a_forked_child_of_a_dead_core_keeps_neither_its_lock_nor_its_socket() {
+    let dir = tempfile::tempdir().unwrap();
+    let core = SecondCore::start_after(&dir, &format!("export {FORK}=1"));
+    let child = wait_some(LIMIT, "the host forks", || fs::read_to_string(dir.path().join("child")).ok()?.parse::<u32>().ok()).unwrap();
+    let client = core.client(&dir);
+    let new = galley_protocol::socket::SessionNew { task: "hello".into(), runtime: Some("testkit".into()), ..Default::default() };
+    client.call(new).await.unwrap();
+    core.kill();
+    assert!(!process_gone(child), "the child is the host's own");
+    let engine = Engine::start_in(dir).await;
+    let id = engine.new_session("hello").await.session.id;
+    assert_eq!(engine.idle(&id).await.status, SessionStatus::Completed);
+    engine.stop().await;
+    signal(child, Signal::KILL);
 }
 
 #[tokio::test]
