@@ -5,7 +5,9 @@ use crate::error::{Error, StartCause};
 use crate::lock::InstanceLock;
 use crate::paths;
 use crate::reads::{CoreView, ReadContext};
-use crate::runner::{Runner, RunnerManager, check_runtime, start_runtime};
+#[cfg(unix)]
+use crate::runner::Listed;
+use crate::runner::{Descriptors, Runner, RunnerManager, check_runtime, start_runtime};
 use crate::server::{ChannelLink, Counters, SocketServer, serve};
 use crate::session::{Host, Input, Limits, Sessions};
 use crate::store::{ReadStore, SessionStore, SqliteStore};
@@ -29,6 +31,8 @@ use tokio::sync::{OnceCell, watch};
 const MAX_LIVE_RUNNERS: usize = 20;
 /// How long a shutdown may take, all runners together.
 const SHUTDOWN: Duration = Duration::from_millis(2400);
+/// How long it then waits for a database that cannot be written.
+const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// A running engine. Several may live in one process, each with a database of its own. Dropping it
 /// ends everything it started; [`shutdown`](Self::shutdown) does so politely.
@@ -67,7 +71,14 @@ pub struct Inner {
     handle: Handle,
     stop: watch::Sender<Stop>,
     /// Held until nothing of this Core can write any more.
-    lock: Mutex<Option<InstanceLock>>,
+    lock: Mutex<Option<HeldLock>>,
+}
+
+/// The lock, and its place among what a forked child lets go of, which goes first.
+struct HeldLock {
+    #[cfg(unix)]
+    _listed: Listed,
+    _lock: InstanceLock,
 }
 
 /// How far a Core is on its way out.
@@ -184,13 +195,19 @@ impl CoreBuilder {
             Some("auto") => ApprovalMode::Auto,
             _ => ApprovalMode::Ask,
         };
+        let manager = RunnerManager::new(lock.path());
+        let lock = HeldLock {
+            #[cfg(unix)]
+            _listed: lock.list(manager.descriptors()),
+            _lock: lock,
+        };
         let inner = Arc::new_cyclic(|weak: &Weak<Inner>| Inner {
             sessions: Sessions::new(store.clone(), weak.clone(), self.limits, handle.clone()),
             store,
             counters: Counters::default(),
             config: ConfigFile::new(self.config.unwrap_or_else(|| paths::config_beside(&database))),
             runtimes: self.runtimes,
-            manager: RunnerManager::new(lock.path()),
+            manager,
             predecessors: OnceCell::new(),
             max_live_runners: self.max_live_runners,
             default_mode: Mutex::new(default_mode),
@@ -299,6 +316,11 @@ impl Inner {
         &self.handle
     }
 
+    /// What a forked child lets go of.
+    pub(crate) fn descriptors(&self) -> &Descriptors {
+        self.manager.descriptors()
+    }
+
     /// Asks whoever holds this Core to end it.
     pub(crate) fn ask_to_stop(&self) {
         self.stop.send_if_modified(|stop| {
@@ -333,7 +355,10 @@ impl Inner {
             session.log.close(EndReason::CoreShutdown);
         }
         drop(sessions);
-        self.sessions.finish().await;
+        self.sessions.finish(LAST_WRITES).await;
+        // Answered after everything that was handed to the writer before; whether it could write
+        // makes no difference now.
+        let _ = self.store.commit(Vec::new()).await;
         self.stop.send_replace(Stop::Stopped);
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -349,15 +374,15 @@ impl Inner {
         check_runtime(&self.manager, paths::data_dir_of(&self.database), config.runtime(name)?).await
     }
 
-    /// Past the soft cap, the least recently used idle runner is ended in the background.
+    /// Makes room for one more runner: past the soft cap, the least recently used idle ones are
+    /// ended in the background.
     fn make_room(&self) {
         let live = self.sessions.live();
-        let alive = live.iter().filter(|session| session.gauges.alive.load(Ordering::Relaxed)).count();
-        if alive < self.max_live_runners {
-            return;
-        }
-        let idle = live.iter().filter(|session| session.gauges.evictable.load(Ordering::Relaxed));
-        if let Some(session) = idle.min_by_key(|session| session.gauges.used_at.load(Ordering::Relaxed)) {
+        let processes = live.iter().filter(|session| session.gauges.process.load(Ordering::Relaxed)).count();
+        let surplus = (processes + 1).saturating_sub(self.max_live_runners);
+        let mut idle: Vec<_> = live.iter().filter(|session| session.gauges.evictable.load(Ordering::Relaxed)).collect();
+        idle.sort_by_key(|session| session.gauges.used_at.load(Ordering::Relaxed));
+        for session in idle.into_iter().take(surplus) {
             session.tell(Input::Evict);
         }
     }

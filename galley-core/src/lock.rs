@@ -1,6 +1,8 @@
 //! One Core for each database: an operating-system lock on a file beside it.
 
 use crate::error::Error;
+#[cfg(unix)]
+use crate::runner::{Descriptors, Listed};
 use crate::store::{create_private_dir, sibling};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -11,8 +13,21 @@ use std::path::{Path, PathBuf};
 /// lock two files of one name.
 #[derive(Debug)]
 pub struct InstanceLock {
-    _file: File,
+    file: File,
     path: PathBuf,
+    /// The process that took it.
+    process: u32,
+}
+
+impl Drop for InstanceLock {
+    /// Closing the file would release it only when no copy of the descriptor is left, and a child
+    /// on its way to execute a program has one for a moment. A fork of the owner releases nothing.
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            // Should it fail, closing does it.
+            let _ = self.file.unlock();
+        }
+    }
 }
 
 impl InstanceLock {
@@ -39,7 +54,13 @@ impl InstanceLock {
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).and_then(|()| file.flush()).map_err(failed)?;
-        Ok(Self { _file: file, path })
+        Ok(Self { file, path, process: std::process::id() })
+    }
+
+    /// Lists its descriptor among what a forked child lets go of; to be dropped before the lock.
+    #[cfg(unix)]
+    pub(crate) fn list(&self, descriptors: &Descriptors) -> Listed {
+        descriptors.list(&self.file)
     }
 
     /// The lock file.

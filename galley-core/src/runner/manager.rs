@@ -1,6 +1,7 @@
 //! The runners of one Core: at most one per session, and nothing of any left behind.
 
 use super::backend::{Backend, Exit, Runner, StartSpec};
+use super::descriptors::Descriptors;
 use super::spawn::Processes;
 use crate::error::Error;
 use std::collections::HashMap;
@@ -86,7 +87,12 @@ impl RunnerManager {
     /// neither writes into one nor keeps one open, and nothing is killed from it. In any other
     /// process it does nothing. The child must not use its copy of this Core, nor drop it: leak it.
     pub fn after_fork_child(&self) {
-        self.processes.descriptors().release_in_child();
+        self.descriptors().release_in_child();
+    }
+
+    /// What a forked child lets go of.
+    pub(crate) fn descriptors(&self) -> &Descriptors {
+        self.processes.descriptors()
     }
 
     pub(crate) fn processes(&self) -> &Arc<Processes> {

@@ -16,6 +16,7 @@ mod table;
 
 pub use backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec, Undelivered};
 pub(crate) use check::{check_runtime, start_runtime};
+pub(crate) use descriptors::{Descriptors, Listed};
 pub use manager::RunnerManager;
 pub use process::ProcessBackend;
 pub use shell::ShellBackend;

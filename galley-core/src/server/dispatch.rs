@@ -185,7 +185,7 @@ impl Inner {
     async fn session_watch(&self, args: Option<&RawValue>, request_id: Option<String>) -> Result<WatchStream, Error> {
         let args: SessionWatch = reads::arguments(SessionWatch::NAME, args)?;
         let session = self.sessions.get(&args.session_id).await?;
-        WatchStream::open(&args, session.log.clone(), self.store.clone(), request_id)
+        WatchStream::open(&args, session.log.clone(), self.store.clone(), request_id).await
     }
 
     async fn session_wait(&self, args: Option<&RawValue>, request_id: Option<String>) -> Result<WaitStream, Error> {

@@ -1,5 +1,6 @@
 //! What a connection is made of: bytes in, bytes out.
 
+use crate::runner::Listed;
 use bytes::Bytes;
 use galley_client::Connection;
 use galley_protocol::framing::LineDecoder;
@@ -24,17 +25,28 @@ pub trait Link: Send {
 
 /// A connection over the local socket.
 #[derive(Debug)]
-pub struct SocketLink(pub Stream);
+pub struct SocketLink {
+    /// Keeps the descriptor listed for forks, and goes first.
+    _listed: Option<Listed>,
+    stream: Stream,
+}
+
+impl SocketLink {
+    /// A connection, listed among what a forked child lets go of.
+    pub fn new(stream: Stream, listed: Option<Listed>) -> Self {
+        Self { _listed: listed, stream }
+    }
+}
 
 impl Link for SocketLink {
     async fn read(&mut self, decoder: &mut LineDecoder) -> io::Result<usize> {
-        let read = self.0.read(decoder.spare(READ)).await?;
+        let read = self.stream.read(decoder.spare(READ)).await?;
         decoder.advance(read);
         Ok(read)
     }
 
     async fn write(&mut self, lines: Vec<u8>) -> io::Result<()> {
-        self.0.write_all(&lines).await
+        self.stream.write_all(&lines).await
     }
 }
 

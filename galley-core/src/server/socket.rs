@@ -5,6 +5,7 @@ use super::link::SocketLink;
 use crate::core::Inner;
 use crate::error::Error;
 use crate::paths;
+use crate::runner::{Descriptors, Listed};
 use interprocess::local_socket::tokio::{Listener, Stream};
 use interprocess::local_socket::traits::tokio::Listener as _;
 use interprocess::local_socket::{GenericFilePath, ListenerOptions, ToFsName};
@@ -46,7 +47,8 @@ impl SocketServer {
     /// Starts to accept.
     pub fn serve(&mut self, core: &Arc<Inner>) {
         if let Some(listener) = self.listener.take() {
-            self.accepting = Some(core.handle().spawn(accept(listener, Arc::downgrade(core))));
+            let listed = platform::list_listener(core.descriptors(), &listener);
+            self.accepting = Some(core.handle().spawn(accept(listener, Arc::downgrade(core), listed)));
         }
     }
 
@@ -69,7 +71,8 @@ impl Drop for SocketServer {
     }
 }
 
-async fn accept(listener: Listener, core: Weak<Inner>) {
+/// What is passed last is dropped first: the listener is not listed any more when it is closed.
+async fn accept(listener: Listener, core: Weak<Inner>, _listed: Option<Listed>) {
     loop {
         match listener.accept().await {
             Ok(stream) => {
@@ -79,7 +82,8 @@ async fn accept(listener: Listener, core: Weak<Inner>) {
                     continue;
                 }
                 let handle = core.handle().clone();
-                handle.spawn(serve(SocketLink(stream), core));
+                let listed = platform::list_stream(core.descriptors(), &stream);
+                handle.spawn(serve(SocketLink::new(stream, listed), core));
             }
             Err(error) => {
                 tracing::warn!(%error, "accepting a connection failed");
@@ -95,9 +99,10 @@ fn cannot_bind(path: &Path, error: &io::Error) -> Error {
 
 #[cfg(unix)]
 mod platform {
-    use super::{Error, ListenerOptions, Path, Stream, cannot_bind, io};
+    use super::{Descriptors, Error, Listed, Listener, ListenerOptions, Path, Stream, cannot_bind, io};
     use interprocess::local_socket::traits::StreamCommon as _;
     use interprocess::os::unix::local_socket::ListenerOptionsExt as _;
+    use std::os::fd::AsFd as _;
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
     use std::os::unix::net::UnixStream;
 
@@ -147,6 +152,20 @@ mod platform {
         }
     }
 
+    /// Lists a listener among what a forked child lets go of.
+    pub fn list_listener(descriptors: &Descriptors, listener: &Listener) -> Option<Listed> {
+        match listener {
+            Listener::UdSocket(listener) => Some(descriptors.list(&listener.as_fd())),
+        }
+    }
+
+    /// The same for a connection.
+    pub fn list_stream(descriptors: &Descriptors, stream: &Stream) -> Option<Listed> {
+        match stream {
+            Stream::UdSocket(stream) => Some(descriptors.list(&stream.as_fd())),
+        }
+    }
+
     /// The inode that was bound.
     #[derive(Debug)]
     pub struct Bound(Option<(u64, u64)>);
@@ -169,7 +188,17 @@ mod platform {
 
 #[cfg(windows)]
 mod platform {
-    use super::{Error, ListenerOptions, Path, Stream};
+    use super::{Descriptors, Error, Listed, Listener, ListenerOptions, Path, Stream};
+
+    /// Nothing forks here.
+    pub fn list_listener(_descriptors: &Descriptors, _listener: &Listener) -> Option<Listed> {
+        None
+    }
+
+    /// Nothing forks here.
+    pub fn list_stream(_descriptors: &Descriptors, _stream: &Stream) -> Option<Listed> {
+        None
+    }
 
     /// A pipe's default security lets in its owner and administrators.
     pub fn private(options: ListenerOptions<'_>) -> ListenerOptions<'_> {

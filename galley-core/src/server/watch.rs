@@ -38,13 +38,18 @@ impl WatchStream {
     /// # Errors
     /// [`Error::NotFound`] without `from` when no runner is alive; [`Error::InvalidArgs`] when
     /// `from` is beyond the end, with `detail.lastIndex`.
-    pub fn open(args: &SessionWatch, log: Arc<EventLog>, store: Arc<dyn ReadStore>, request_id: Option<String>) -> Result<Self, Error> {
+    pub async fn open(args: &SessionWatch, log: Arc<EventLog>, store: Arc<dyn ReadStore>, request_id: Option<String>) -> Result<Self, Error> {
         let tail = log.subscribe();
         let (last, run_first, live) = {
             let tail = tail.borrow();
             (tail.last, tail.run_first, tail.live)
         };
         let stay = args.stay.unwrap_or(false);
+        let end = match args.from {
+            // Events are in the store a moment before readers of the log are told.
+            Some(WatchFrom::Index(index)) if index > last + 1 => store.last_index(&args.session_id).await?.max(last),
+            _ => last,
+        };
         let next = match args.from {
             None if live.is_none() && !stay => {
                 return Err(Error::NotFound(format!("session {} has no live runner; watch with from to read its log", args.session_id)));
@@ -52,10 +57,10 @@ impl WatchStream {
             None | Some(WatchFrom::Now) => last + 1,
             Some(WatchFrom::Start) => 1,
             Some(WatchFrom::Run) => run_first.max(1),
-            Some(WatchFrom::Index(index)) if index > last + 1 => {
+            Some(WatchFrom::Index(index)) if index > end + 1 => {
                 return Err(Error::InvalidArgs {
-                    message: format!("from {index} is beyond the end of the log; the last event is {last}"),
-                    detail: Some(json!({ "lastIndex": last })),
+                    message: format!("from {index} is beyond the end of the log; the last event is {end}"),
+                    detail: Some(json!({ "lastIndex": end })),
                 });
             }
             Some(WatchFrom::Index(index)) => index,

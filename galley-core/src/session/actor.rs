@@ -68,7 +68,9 @@ pub struct Call {
 pub struct Gauges {
     /// A runner is alive.
     pub alive: AtomicBool,
-    /// The runner may be evicted.
+    /// It is a process, and counts as one; a built-in runtime does not.
+    pub process: AtomicBool,
+    /// It is a process that may be ended to make room.
     pub evictable: AtomicBool,
     /// A run is reserved or open, or messages are queued.
     pub busy: AtomicBool,
@@ -507,8 +509,10 @@ impl Actor {
 
     fn update_gauges(&self, now: Timestamp) {
         let busy = self.state.is_busy();
+        let process = self.runner.as_ref().is_some_and(|live| live.runner.pid.is_some());
         self.gauges.alive.store(self.state.is_runner_alive(), Ordering::Relaxed);
-        self.gauges.evictable.store(self.state.is_evictable(), Ordering::Relaxed);
+        self.gauges.process.store(process && self.state.is_runner_alive(), Ordering::Relaxed);
+        self.gauges.evictable.store(process && self.state.is_evictable(), Ordering::Relaxed);
         self.gauges.queued.store(self.state.queued_count(), Ordering::Relaxed);
         self.gauges.busy.store(busy, Ordering::Relaxed);
         if busy {

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::store::{SessionRow, SessionStore};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
@@ -108,11 +109,16 @@ impl Sessions {
         self.live()
     }
 
-    /// Lets go of all sessions and waits until their actors have ended.
-    pub async fn finish(&self) {
+    /// Lets go of all sessions and waits until their actors have ended. One that still cannot write
+    /// after `patience` is given up; the next Core finds its session interrupted.
+    pub async fn finish(&self, patience: Duration) {
         self.lock().sessions.clear();
         let mut actors = std::mem::take(&mut *self.actors.lock().unwrap_or_else(PoisonError::into_inner));
-        while actors.join_next().await.is_some() {}
+        let all = async { while actors.join_next().await.is_some() {} };
+        if tokio::time::timeout(patience, all).await.is_err() {
+            tracing::warn!(sessions = actors.len(), "the database cannot be written; the last of these sessions is not stored");
+            actors.shutdown().await;
+        }
     }
 
     /// Takes a session out unless somebody holds a door to it.

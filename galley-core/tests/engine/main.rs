@@ -1,6 +1,6 @@
 //! The engine as its clients see it: real processes, a real database, real sockets.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 mod basics;
 mod engine;

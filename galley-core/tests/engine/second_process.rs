@@ -4,6 +4,7 @@
 use crate::engine::{builder_in, database, socket};
 use crate::wire::LIMIT;
 use galley_client::{Client, SocketTransport};
+use galley_core::Core;
 use galley_core::runner::RunnerManager;
 use galley_testkit::{marked_processes, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,6 +17,9 @@ use tempfile::TempDir;
 /// Where the second process finds its folder; that it is set makes it the second process.
 const FOLDER: &str = "GALLEY_TEST_ENGINE_FOLDER";
 
+/// Whether the second process forks.
+pub const FORK: &str = "GALLEY_TEST_ENGINE_FORK";
+
 /// What the second process is.
 #[test]
 fn a_core_until_stdin_ends() {
@@ -23,10 +27,31 @@ fn a_core_until_stdin_ends() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let core = builder_in(Path::new(&folder)).start().await.unwrap();
+        if std::env::var_os(FORK).is_some() {
+            fork(&core, Path::new(&folder));
+        }
         let ended = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
         ended.await.unwrap().unwrap();
         core.shutdown().await;
     });
+}
+
+/// Forks as some hosts do: the child executes nothing and lives on. Its process id is left in a file.
+fn fork(core: &Core, folder: &Path) {
+    // SAFETY: the child calls nothing but what is being tested, then sleeps until it is killed.
+    match unsafe { nix::unistd::fork() }.unwrap() {
+        nix::unistd::ForkResult::Child => {
+            core.after_fork_child();
+            fs::write(folder.join("released"), "").unwrap();
+            loop {
+                std::thread::park();
+            }
+        }
+        nix::unistd::ForkResult::Parent { child } => {
+            wait_until(LIMIT, "the child lets go", || folder.join("released").exists()).unwrap();
+            fs::write(folder.join("child"), child.to_string()).unwrap();
+        }
+    }
 }
 
 /// The second process, seen from the first.
