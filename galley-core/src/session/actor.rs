@@ -124,8 +124,23 @@ struct Deferred {
     to: ReplyTo,
     input: Input,
     since: Instant,
-    /// What it ends has been told to the runner already.
-    urged: bool,
+}
+
+/// What a call ends, which a database that stands still must not put off.
+#[derive(Clone, Copy)]
+enum End {
+    Run,
+    Runner,
+}
+
+impl End {
+    fn of(input: &Input) -> Option<Self> {
+        match input {
+            Input::Stop { .. } => Some(Self::Run),
+            Input::EndRunner { .. } => Some(Self::Runner),
+            _ => None,
+        }
+    }
 }
 
 type Starting = BoxFuture<'static, (u64, Result<Runner, Error>)>;
@@ -140,6 +155,8 @@ pub struct Actor {
     calls: mpsc::Receiver<Call>,
     /// Calls that arrived while a commit was under way.
     deferred: Vec<Deferred>,
+    /// What calls of the commit under way, or behind it, end and the runner has not been told of.
+    ends: Vec<End>,
     runner: Option<LiveRunner>,
     starting: Option<Starting>,
     deliveries: FuturesUnordered<BoxFuture<'static, Input>>,
@@ -172,6 +189,7 @@ impl Actor {
             gauges,
             calls,
             deferred: Vec::new(),
+            ends: Vec::new(),
             runner: None,
             starting: None,
             deliveries: FuturesUnordered::new(),
@@ -307,6 +325,7 @@ impl Actor {
     /// Applies a batch, commits it, publishes it, performs its effects.
     async fn step(&mut self, mut batch: Batch) {
         let before = (!batch.calls.is_empty()).then(|| self.state.clone());
+        self.ends = batch.calls.iter().filter_map(|(_, input)| End::of(input)).collect();
         let callers: Vec<ReplyTo> = batch.calls.iter().map(|(to, _)| *to).collect();
         let events = before.as_ref().map(|_| batch.inputs.clone());
         let now = Timestamp::now();
@@ -404,21 +423,20 @@ impl Actor {
     /// Keeps a call for the next batch.
     fn defer(&mut self, call: Call) {
         let (to, input) = self.open(call);
-        self.deferred.push(Deferred { to, input, since: Instant::now(), urged: false });
+        self.ends.extend(End::of(&input));
+        self.deferred.push(Deferred { to, input, since: Instant::now() });
     }
 
     /// The database stands still: what is to be ended is told so without it.
     fn urge(&mut self) {
         let Some(live) = &self.runner else { return };
-        for deferred in self.deferred.iter_mut().filter(|deferred| !deferred.urged) {
-            deferred.urged = true;
-            match &deferred.input {
-                Input::Stop { .. } => {
+        for end in self.ends.drain(..) {
+            match end {
+                End::Run => {
                     let (done, _) = oneshot::channel();
                     let _ = live.runner.commands.try_send(Delivery { command: Command::Abort(Abort {}), done });
                 }
-                Input::EndRunner { .. } => live.runner.control.kill(),
-                _ => {}
+                End::Runner => live.runner.control.kill(),
             }
         }
     }

@@ -123,7 +123,7 @@ async fn a_runner_killed_while_it_asks_leaves_no_open_approval() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_core_killed_at_any_moment_leaves_the_truth_and_nothing_running() {
     let mut moments = Moments::new(2);
-    for round in 0..15 {
+    for round in 0..12 {
         let dir = tempfile::tempdir().unwrap();
         let core = SecondCore::start(&dir);
         let client = core.client(&dir);

@@ -338,7 +338,7 @@ async fn a_burst_of_fifty_thousand_events_reaches_every_watcher() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_readers_that_vanish_leave_nothing_behind() {
     let engine = Engine::start().await;
-    let id = engine.new_session("!emit 2000 200; no_complete").await.session.id;
+    let id = engine.new_session("!emit 1000 100; no_complete").await.session.id;
     let socket = socket(&engine.dir);
     for round in 0..20_usize {
         let mut readers = Vec::new();
