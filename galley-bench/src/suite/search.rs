@@ -29,7 +29,7 @@ pub fn run(effort: Effort) -> Result<Vec<Figure>> {
     place.write([session(0)])?;
     let item = |number: usize| {
         let word = |step| WORDS[(number / step + number) % WORDS.len()];
-        let rare = if number % RARE == 0 { "zebra" } else { "horse" };
+        let rare = if number.is_multiple_of(RARE) { "zebra" } else { "horse" };
         let text = format!("message {number}: {} {} {} {rare}", word(1), word(7), word(31));
         [message(&session_id(0), &format!("msg_found_{number}"), Timestamp::from_millis(number as i64), MessageRole::User, &text)]
     };
