@@ -73,6 +73,13 @@ impl CoreProcess {
         }
     }
 
+    /// Asks it to end, and waits until its process has.
+    pub fn end(mut self) -> Result<()> {
+        self.ask_to_end()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     fn ask_to_end(&self) -> Result<()> {
         self.connect()?.call("core.shutdown", &json!({})).map(drop)
     }
@@ -80,6 +87,9 @@ impl CoreProcess {
 
 impl Drop for CoreProcess {
     fn drop(&mut self) {
+        if let Ok(Some(_)) = self.child.try_wait() {
+            return;
+        }
         let begun = Instant::now();
         let asked = self.ask_to_end().is_ok();
         while asked && begun.elapsed() < SHUTDOWN {

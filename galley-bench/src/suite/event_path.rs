@@ -46,7 +46,7 @@ pub fn latency(effort: Effort) -> Result<Vec<Figure>> {
 }
 
 /// When events were sent and received, in nanoseconds since 1970.
-struct Played(Vec<(u64, u64)>);
+pub struct Played(Vec<(u64, u64)>);
 
 impl Played {
     fn rate(&self) -> f64 {
@@ -56,13 +56,14 @@ impl Played {
         }
     }
 
-    fn delays(&self) -> Samples {
+    /// How long each event took.
+    pub fn delays(&self) -> Samples {
         self.0.iter().map(|(sent, received)| Duration::from_nanos(received.saturating_sub(*sent))).collect()
     }
 }
 
 /// Reads the next `count` emitted events, whatever is between them.
-fn receive(watch: &mut Wire, count: usize) -> Result<Played> {
+pub fn receive(watch: &mut Wire, count: usize) -> Result<Played> {
     let sent_field = memmem::Finder::new(b"\"sentNs\":");
     let mut played = Vec::with_capacity(count);
     while played.len() < count {
@@ -78,7 +79,7 @@ fn receive(watch: &mut Wire, count: usize) -> Result<Played> {
 }
 
 /// What the runner is told.
-fn script(count: usize, gap: Duration) -> String {
+pub fn script(count: usize, gap: Duration) -> String {
     format!("!emit {count} {SIZE} {}", gap.as_micros())
 }
 

@@ -3,8 +3,15 @@
 use std::fmt;
 
 /// The columns of a printed [`Figure`].
-pub const HEADER: &str = "figure                                                   ours         floor   ratio  target            met\n\
-     ─────────────────────────────────────────────────────────────────────────────────────────────────────────";
+pub fn header() -> String {
+    let columns = row("figure", "ours", "floor", "ratio", "target", "met");
+    let rule = "─".repeat(columns.chars().count() + "missed".len() - "met".len());
+    format!("{columns}\n{rule}")
+}
+
+fn row(name: &str, ours: &str, floor: &str, ratio: &str, target: &str, met: &str) -> String {
+    format!("{name:<52} {ours:>12} {floor:>9} {ratio:>6}  {target:<13} {met}")
+}
 
 /// One measured figure.
 #[derive(Debug, Clone)]
@@ -75,7 +82,8 @@ impl fmt::Display for Figure {
             Some(true) => "met",
             Some(false) => "missed",
         };
-        write!(f, "{:<46} {:>14} {floor:>13} {ratio:>7}  {target:<17} {met}", self.name, format!("{} {}", number(self.ours), self.unit))
+        let ours = format!("{} {}", number(self.ours), self.unit);
+        f.write_str(row(&self.name, &ours, &floor, &ratio, &target, met).trim_end())
     }
 }
 

@@ -1,12 +1,15 @@
 //! The benchmarks, and what they share.
 
 mod core_process;
+mod crowd;
 mod event_path;
 mod figure;
 mod memory;
 mod place;
+mod reads;
 mod request;
 mod samples;
+mod search;
 mod start;
 mod wire;
 
@@ -39,6 +42,10 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "request", about: "a request over the socket", run: request::run },
     Benchmark { name: "start", about: "Core's start, and a command that reads the database", run: start::run },
     Benchmark { name: "memory", about: "resident memory of an idle Core and of a session", run: memory::run },
+    Benchmark { name: "reads", about: "lists, pages of a log and transcripts, in large databases", run: reads::run },
+    Benchmark { name: "search", about: "words among a million messages", run: search::run },
+    Benchmark { name: "crowd", about: "500 sessions that stream at once", run: crowd::streams },
+    Benchmark { name: "shutdown", about: "the end of a Core with 20 runners, one of them wedged", run: crowd::shutdown },
 ];
 
 /// Runs the benchmarks that `args` name, all of them if it names none, and prints their figures.
@@ -55,7 +62,7 @@ pub fn run(args: impl Iterator<Item = String>) -> Result<()> {
             other => bail!("no such benchmark: `{other}`\n\n{}", usage()),
         }
     }
-    println!("{}", figure::HEADER);
+    println!("{}", figure::header());
     for benchmark in BENCHMARKS.iter().filter(|benchmark| names.is_empty() || names.iter().any(|name| name == benchmark.name)) {
         let begun = Instant::now();
         for figure in (benchmark.run)(effort)? {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Sessions written in one transaction.
+/// Items written in one transaction.
 const GROUP: usize = 500;
 /// When the first of the made-up sessions was active.
 const EPOCH: i64 = 1_780_000_000_000;
@@ -51,11 +51,17 @@ impl Place {
 
     /// Fills the database with sessions of two messages and a short log each.
     pub fn fill(&self, sessions: usize) -> Result<()> {
+        self.write((0..sessions).map(session))
+    }
+
+    /// Writes changes into the database, many items in one transaction.
+    pub fn write<T: IntoIterator<Item = Change>>(&self, items: impl IntoIterator<Item = T>) -> Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let store = SqliteStore::open(&self.database())?;
-            for first in (0..sessions).step_by(GROUP) {
-                store.commit((first..sessions.min(first + GROUP)).flat_map(session).collect()).await?;
+            let mut items = items.into_iter().peekable();
+            while items.peek().is_some() {
+                store.commit(items.by_ref().take(GROUP).flatten().collect()).await?;
             }
             Ok(())
         })
@@ -67,7 +73,8 @@ pub fn session_id(number: usize) -> String {
     format!("sess_{number:020x}")
 }
 
-fn session(number: usize) -> [Change; 4] {
+/// A session of two messages and a short log.
+pub fn session(number: usize) -> [Change; 4] {
     let id = session_id(number);
     let at = Timestamp::from_millis(EPOCH + number as i64 * 1000);
     let row = SessionRow {
@@ -109,7 +116,8 @@ fn session(number: usize) -> [Change; 4] {
     [Change::PutSession(Box::new(row)), question, answer, Change::AppendLog(log)]
 }
 
-fn message(session_id: &str, id: &str, at: Timestamp, role: MessageRole, content: &str) -> Change {
+/// A message of a session.
+pub fn message(session_id: &str, id: &str, at: Timestamp, role: MessageRole, content: &str) -> Change {
     let asks = role == MessageRole::User;
     Change::InsertMessage(Box::new(MessageRow {
         id: id.to_owned(),

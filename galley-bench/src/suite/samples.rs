@@ -24,6 +24,15 @@ impl Samples {
     }
 }
 
+impl IntoIterator for Samples {
+    type Item = Duration;
+    type IntoIter = std::vec::IntoIter<Duration>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 impl FromIterator<Duration> for Samples {
     fn from_iter<T: IntoIterator<Item = Duration>>(iter: T) -> Self {
         let mut all: Vec<Duration> = iter.into_iter().collect();

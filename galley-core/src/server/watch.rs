@@ -12,6 +12,9 @@ use std::io::Write;
 use std::sync::Arc;
 use tokio::sync::watch;
 
+/// The kind of event that asks for an approval.
+const PENDING: &[u8] = b"tool_call_pending";
+
 /// Bytes of lines written at once.
 const PAGE: usize = 64 * 1024;
 
@@ -24,6 +27,9 @@ pub struct WatchStream {
     request_id: Option<String>,
     /// The part of every event frame before the index.
     prefix: Vec<u8>,
+    /// Finds the lines that may ask for an approval; built once, because building it takes as long
+    /// as searching a line.
+    pending: memmem::Finder<'static>,
     /// Whether the `start` frame is still owed.
     announce: bool,
     next: u64,
@@ -75,6 +81,7 @@ impl WatchStream {
             tail,
             request_id,
             prefix,
+            pending: memmem::Finder::new(PENDING),
             announce: args.from.is_some(),
             next,
             stay,
@@ -158,7 +165,7 @@ impl WatchStream {
             out.extend_from_slice(&self.prefix);
             // Writing to memory cannot fail.
             let _ = write!(out, "{},\"run\":{}", self.next, chunk.run);
-            if asks_approval(line) {
+            if asks_approval(&self.pending, line) {
                 let _ = write!(out, ",\"approval\":\"{}\"", approval_id(&self.session_id, self.next));
             }
             out.extend_from_slice(b",\"data\":");
@@ -170,9 +177,9 @@ impl WatchStream {
 }
 
 /// Whether a line asks for an approval; cheap for the lines that do not.
-fn asks_approval(line: &[u8]) -> bool {
-    (memmem::find(line, b"tool_call_pending").is_some() || memchr::memchr(b'\\', line).is_some())
-        && EventLine::peek(line).is_ok_and(|event| event.kind == "tool_call_pending")
+fn asks_approval(pending: &memmem::Finder<'_>, line: &[u8]) -> bool {
+    (pending.find(line).is_some() || memchr::memchr(b'\\', line).is_some())
+        && EventLine::peek(line).is_ok_and(|event| event.kind.as_bytes() == PENDING)
 }
 
 fn push(out: &mut Vec<u8>, frame: &StreamFrame) {

@@ -3,13 +3,17 @@
 use super::{migrate, refused};
 use crate::error::Error;
 use rusqlite::{Connection, OpenFlags};
-use std::fs::{self, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// "GALY" in the file's header.
 pub(super) const APPLICATION_ID: i32 = 0x4741_4C59;
+
+/// What every database file begins with, and how long its header is.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+const HEADER: usize = 100;
 
 /// How long a connection waits for a lock before it reports `busy`.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -124,12 +128,11 @@ fn create(path: &Path) -> Result<(), Error> {
 
 /// The schema version of an existing file of ours.
 ///
-/// The first look goes through an immutable connection, which takes no lock, replays nothing and
-/// leaves no file behind. Where a WAL is waiting it holds the newer truth: then a read-only
-/// connection, which sees it too, has the last word.
+/// The first look reads the file's header, which takes no lock, replays nothing and leaves no file
+/// behind. Where a WAL is waiting it holds the newer truth: then a read-only connection, which sees
+/// it too, has the last word.
 fn inspect(path: &Path) -> Result<i64, Error> {
-    let first = connect_immutable(path).and_then(|connection| header(&connection).map_err(|error| unreadable(path, &error)));
-    let header = match first {
+    let header = match header_of_file(path) {
         Ok(header) if header.application_id != APPLICATION_ID => header,
         _ if has_wal(path) => {
             let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -163,6 +166,33 @@ struct Header {
     version: i64,
 }
 
+/// The header as it is in the file (SQLite's file format, §1.3). Read plainly, because a connection
+/// of its own would cost a command that asks one thing as much as the answer does.
+fn header_of_file(path: &Path) -> Result<Header, Error> {
+    let cannot_read = |error: io::Error| refused(format!("cannot read the database {}: {error}", path.display()));
+    let file = File::open(path).map_err(cannot_read)?;
+    let length = file.metadata().map_err(cannot_read)?.len();
+    let mut bytes = Vec::with_capacity(HEADER);
+    file.take(HEADER as u64).read_to_end(&mut bytes).map_err(cannot_read)?;
+    if !bytes.starts_with(MAGIC) {
+        return Err(not_a_database(path));
+    }
+    let Some(bytes) = bytes.first_chunk::<HEADER>() else {
+        return Err(damaged(path, &"it ends within its header"));
+    };
+    let number = |at: usize| i32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let page_size = match u16::from_be_bytes([bytes[16], bytes[17]]) {
+        1 => 65_536,
+        size => i64::from(size),
+    };
+    // The count of pages is valid if it was written with the last change.
+    let pages = if number(24) == number(92) { i64::from(number(28)) } else { 0 };
+    if i64::try_from(length).is_ok_and(|length| pages * page_size > length) {
+        return Err(damaged(path, &"it is shorter than its header says"));
+    }
+    Ok(Header { application_id: number(68), version: i64::from(number(60)) })
+}
+
 fn header(connection: &Connection) -> rusqlite::Result<Header> {
     // Reading the schema makes SQLite check the header against the file's size.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
@@ -175,10 +205,18 @@ fn header(connection: &Connection) -> rusqlite::Result<Header> {
 fn unreadable(path: &Path, error: &rusqlite::Error) -> Error {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     match error.sqlite_error_code() {
-        Some(NotADatabase) => refused(format!("{} is not a database; name another file with --db or GALLEY_DB_PATH", path.display())),
-        Some(DatabaseCorrupt) => refused(format!("the database {} is damaged ({error}); restore a backup", path.display())),
+        Some(NotADatabase) => not_a_database(path),
+        Some(DatabaseCorrupt) => damaged(path, error),
         _ => refused(format!("cannot read the database {}: {error}", path.display())),
     }
+}
+
+fn not_a_database(path: &Path) -> Error {
+    refused(format!("{} is not a database; name another file with --db or GALLEY_DB_PATH", path.display()))
+}
+
+fn damaged(path: &Path, how: &dyn std::fmt::Display) -> Error {
+    refused(format!("the database {} is damaged ({how}); restore a backup", path.display()))
 }
 
 pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Error> {
