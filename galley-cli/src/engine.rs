@@ -114,7 +114,7 @@ impl Engine {
 
     /// The database's file, read only.
     fn file(&self) -> Result<Client, Error> {
-        Ok(Client::new(galley_core::read_only(&self.database()?)))
+        Ok(Client::new(galley_core::read_only_in_place(&self.database()?)))
     }
 }
 

@@ -20,7 +20,7 @@ pub use self::core::{Core, CoreBuilder};
 pub use config::{Config, ConfigFile, Runtime};
 pub use error::{Error, StartCause};
 pub use lock::InstanceLock;
-pub use read_only::{ReadOnly, read_only};
+pub use read_only::{ReadOnly, read_only, read_only_in_place};
 pub use session::Limits;
 pub use store::{
     ApprovalQuery, ApprovalRow, Change, LogChunk, MessageQuery, MessageRow, Page, ReadStore, Rule, RuntimeFilter, SearchQuery, SessionCounts,

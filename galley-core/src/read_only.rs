@@ -33,8 +33,18 @@ struct Inner {
 /// The database at `path`, for reading. When it is missing, foreign, broken, older or newer, what
 /// needs it is answered with `db_unavailable` and what would help.
 pub fn read_only(path: &Path) -> ReadOnly {
+    reading(SqliteReader::at(path), path)
+}
+
+/// As [`read_only`], for a program that asks one thing and ends: every read blocks the thread that
+/// asks, which spares it a thread and the way there and back.
+pub fn read_only_in_place(path: &Path) -> ReadOnly {
+    reading(SqliteReader::in_place(path), path)
+}
+
+fn reading(store: SqliteReader, path: &Path) -> ReadOnly {
     ReadOnly(Arc::new(Inner {
-        store: Arc::new(SqliteReader::at(path)),
+        store: Arc::new(store),
         config: ConfigFile::new(paths::config_beside(path)),
         data_dir: paths::data_dir_of(path).to_owned(),
         counters: Counters::default(),

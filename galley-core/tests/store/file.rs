@@ -1,6 +1,7 @@
 //! The file: how it is made, and which files are refused and left as they are.
 
 use crate::support::*;
+use futures::FutureExt;
 use galley_core::{Error, ReadStore, SessionStore, SqliteReader, SqliteStore};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -168,6 +169,16 @@ async fn a_reader_beside_a_writer_sees_each_commit_and_notices_it() {
     let checks = reader.health().await;
     let word = |id: &str| checks.iter().find(|check| check.id == id).unwrap().status.to_string();
     assert_eq!((word("db_readable"), word("fts_integrity")), ("ok".into(), "ok".into()));
+}
+
+#[tokio::test]
+async fn a_reader_in_place_answers_without_waiting() {
+    let place = made().await;
+    let reader = SqliteReader::in_place(&place.db());
+    assert!(reader.session("s").now_or_never().unwrap().unwrap().is_some());
+    assert!(reader.session("t").now_or_never().unwrap().unwrap().is_none());
+    let missing = SqliteReader::in_place(&place.folder().join("missing.db")).session("s").now_or_never();
+    assert!(message(&missing.unwrap().unwrap_err()).contains("no database at"));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::error::Error;
 use async_trait::async_trait;
 use galley_protocol::ipc::HistoryMessage;
 use galley_protocol::socket::{Approval, HealthCheck, MessageBrief, SearchHit, SessionBrief, StatusSummary};
-use readers::Readers;
+use readers::{Readers, opened};
 use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -49,6 +49,12 @@ impl SqliteReader {
     /// answers why.
     pub fn at(path: &Path) -> Self {
         Self::on(path, file::check_for_reader(path).err())
+    }
+
+    /// As [`at`](Self::at), for a program that does nothing else meanwhile: a read blocks the thread
+    /// that asks, which is quicker than to hand it to another.
+    pub fn in_place(path: &Path) -> Self {
+        Self { readers: Readers::in_place(path, file::check_for_reader(path).err()), version: Mutex::new(None) }
     }
 
     fn on(path: &Path, refusal: Option<Error>) -> Self {
@@ -147,13 +153,8 @@ impl ReadStore for SqliteReader {
     async fn data_version(&self) -> Result<i64, Error> {
         // In place: a look at shared memory, cheaper than handing it to a thread.
         let mut slot = self.version.lock().unwrap_or_else(PoisonError::into_inner);
-        let connection = match slot.take() {
-            Some(connection) => connection,
-            None => file::open_reader(self.readers.path())?,
-        };
-        let version = read::data_version(&connection).map_err(|error| sqlite_error(self.readers.path(), error))?;
-        *slot = Some(connection);
-        Ok(version)
+        let path = self.readers.path();
+        read::data_version(opened(&mut slot, path)?).map_err(|error| sqlite_error(path, error))
     }
 }
 

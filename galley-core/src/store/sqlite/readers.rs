@@ -1,5 +1,8 @@
 //! Reader threads: each has a connection of its own, started when all others are at work. They need
 //! no runtime, and one long search never keeps a small read waiting.
+//!
+//! A program that does nothing else meanwhile reads on its own thread instead: handing a read over
+//! and back would take it longer than the read.
 
 use super::{file, refused, sqlite_error};
 use crate::error::Error;
@@ -28,6 +31,8 @@ pub(super) struct Readers {
     /// Reads asked for and not yet done.
     outstanding: Arc<AtomicUsize>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Reads in place, with this connection once it is open.
+    in_place: Option<Mutex<Option<Connection>>>,
 }
 
 impl Readers {
@@ -37,6 +42,7 @@ impl Readers {
         Self {
             path: path.into(),
             refusal,
+            in_place: None,
             jobs: Some(jobs),
             queue: Arc::new(Mutex::new(queue)),
             outstanding: Arc::default(),
@@ -44,14 +50,25 @@ impl Readers {
         }
     }
 
+    /// The same, without threads: whoever asks waits for its own read, and blocks its thread.
+    pub(super) fn in_place(path: &Path, refusal: Option<Error>) -> Self {
+        let mut readers = Self::new(path, refusal);
+        readers.in_place = Some(Mutex::default());
+        readers
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Runs `read` on a reader thread.
+    /// Runs `read`, on a reader thread if there are any.
     pub(super) async fn read<T: Send + 'static>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static) -> Result<T, Error> {
         if let Some(refusal) = &self.refusal {
             return Err(refusal.clone());
+        }
+        if let Some(slot) = &self.in_place {
+            let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            return read(opened(&mut slot, &self.path)?).map_err(|error| sqlite_error(&self.path, error));
         }
         let (done, result) = oneshot::channel();
         let path = Arc::clone(&self.path);
@@ -100,19 +117,17 @@ fn serve(path: &Path, queue: &Mutex<mpsc::Receiver<Job>>) {
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
         let Some(job) = job else { return };
-        if connection.is_none() {
-            match file::open_reader(path) {
-                Ok(opened) => connection = Some(opened),
-                Err(error) => {
-                    job(Err(error));
-                    continue;
-                }
-            }
-        }
-        if let Some(connection) = &connection {
-            job(Ok(connection));
-        }
+        job(opened(&mut connection, path));
     }
+}
+
+/// The connection of the slot, opened when it is first needed.
+pub(super) fn opened<'a>(slot: &'a mut Option<Connection>, path: &Path) -> Result<&'a Connection, Error> {
+    let connection = match slot.take() {
+        Some(connection) => connection,
+        None => file::open_reader(path)?,
+    };
+    Ok(slot.insert(connection))
 }
 
 /// Counts one read until it is dropped, done or not.
