@@ -12,6 +12,7 @@ mod engine;
 mod output;
 mod run;
 mod serve;
+mod signals;
 
 use args::{Cli, Command};
 use clap::Parser;

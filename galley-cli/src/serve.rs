@@ -1,6 +1,7 @@
 //! `galley serve`: Galley Core as a program.
 
 use crate::engine::Engine;
+use crate::signals::Signals;
 use clap::Args;
 use galley_core::Core;
 use std::io::Write;
@@ -52,7 +53,7 @@ pub async fn serve(args: ServeArgs, engine: &Engine) -> i32 {
     };
     say(&format!("Galley Core (pid {}) serves {} at {}", std::process::id(), database.display(), engine.socket().display()));
     tokio::select! {
-        () = stop.arrived() => {}
+        _ = stop.arrived() => {}
         () = core.shutdown_requested() => {}
     }
     say("shutting down");
@@ -70,40 +71,4 @@ fn say(text: &str) {
 fn fail(text: &str, code: u8) -> i32 {
     say(text);
     code.into()
-}
-
-/// The signals that end a server.
-struct Signals {
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
-    }
-
-    async fn arrived(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {})
-    }
-
-    async fn arrived(&mut self) {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
-        }
-    }
 }

@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::output::{Failure, Output};
 use clap::{Args, Subcommand};
 use galley_client::protocol::socket::{RuntimeAdd, RuntimeCheck, RuntimeList};
+use std::path::Path;
 
 #[derive(Debug, Subcommand)]
 pub enum RuntimeCommand {
@@ -47,7 +48,7 @@ impl RuntimeCommand {
                 let add = RuntimeAdd {
                     name: args.name,
                     backend: args.backend.as_deref().map(Into::into),
-                    command: args.command,
+                    command: args.command.map(|command| from_here(&command)),
                     ga_path: args.ga_path,
                     replace: args.replace.then_some(true),
                 };
@@ -56,4 +57,21 @@ impl RuntimeCommand {
             Self::Check { name } => output.line(&engine.answer(RuntimeCheck { name }).await?.result),
         }
     }
+}
+
+/// The command with its files named absolutely: Core starts it from a directory of its own. A word
+/// is a file's name if it is one here, seen from where the person types.
+fn from_here(command: &str) -> String {
+    // What cannot be split is refused where the command is taken.
+    let Ok(words) = shell_words::split(command) else { return command.to_owned() };
+    let absolute = words.iter().enumerate().map(|(place, word)| {
+        let path = Path::new(word);
+        // A bare first word is a program on PATH.
+        let may_be_file = path.is_relative() && (place > 0 || path.components().count() > 1);
+        match std::path::absolute(path) {
+            Ok(found) if may_be_file && found.is_file() => found.to_string_lossy().into_owned(),
+            _ => word.clone(),
+        }
+    });
+    shell_words::join(absolute)
 }

@@ -90,6 +90,7 @@ impl Prompt {
                 let risk = call.risk_level.as_ref().map(|risk| format!(" (risk: {risk})")).unwrap_or_default();
                 let what = call.args_preview.as_deref().unwrap_or_default();
                 screen.say(&format!("{} wants to run{risk}:\n  {}", call.tool_name, what.replace('\n', "\n  ")));
+                screen.say(&format!("p and g allow EVERY later call of {}, here or everywhere, without asking", call.tool_name));
                 screen.ask("Allow? [y]es, [N]o, [p]roject always, [g]lobal always: ");
             }
             Some(Question::Ask(ask)) => {

@@ -4,25 +4,28 @@ use super::complain;
 use super::prompt::{Prompt, Question, Reply};
 use super::screen::{Screen, TICK};
 use crate::output::Failure;
+use crate::signals::{INTERRUPTED, Signals};
 use futures::FutureExt;
 use galley_client::protocol::ipc::{Decision, ErrorEvent, Event, ExitReason, ExitResult, RunComplete, Severity};
 use galley_client::protocol::socket::{EndReason, ErrorTag, SessionBrief, SessionStatus, SessionWait, WatchFrom};
-use galley_client::{Client, Error, Watch, WatchEvent, WatchItem, WatchOptions};
+use galley_client::{Client, Error, Reconnect, Watch, WatchEvent, WatchItem, WatchOptions};
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 
 /// How a run that did not simply complete ends this program.
 const DENIED: i32 = 126;
 const FAILED: i32 = 5;
-const STOPPED: i32 = 130;
+
+/// How long a Core that is gone is waited for.
+const GONE: Duration = Duration::from_secs(3);
 
 /// Some agents leave their loop without `run_complete`; Core settles their runs after 30 s.
 const SETTLEMENT: Duration = Duration::from_secs(31);
 
 /// Why a run was left before its end.
 enum Left {
-    /// A second interrupt.
-    Interrupted,
+    /// A second interrupt; the exit code that tells of it.
+    Interrupted(i32),
     /// Nobody reads the output any more.
     Unread,
     Failed(Error),
@@ -52,7 +55,8 @@ pub struct View<'a> {
     /// Somebody can be asked.
     attended: bool,
     prompt: Prompt,
-    stopping: bool,
+    /// The signal that asked for the end, as an exit code.
+    stopping: Option<i32>,
     /// An approval was denied for want of somebody to ask.
     denied: bool,
     /// When a run that announced its end is over at the latest.
@@ -69,7 +73,7 @@ impl<'a> View<'a> {
             message,
             attended: Screen::is_attended(),
             prompt: Prompt::new(),
-            stopping: false,
+            stopping: None,
             denied: false,
             settled_by: None,
             answer: None,
@@ -80,20 +84,23 @@ impl<'a> View<'a> {
     pub async fn run(mut self) -> i32 {
         match self.follow().await {
             Ok(()) => self.conclude().await,
-            Err(Left::Interrupted) => STOPPED,
-            Err(Left::Unread) => 0,
+            Err(Left::Interrupted(code)) => code,
+            Err(Left::Unread) => {
+                // What nobody reads is not worth going on for.
+                let _ = self.client.session(&self.session).stop().await;
+                0
+            }
             Err(Left::Failed(error)) => complain(self.screen, &error),
         }
     }
 
     async fn follow(&mut self) -> Result<(), Left> {
-        let options = WatchOptions { from: Some(WatchFrom::Start), ..WatchOptions::default() };
+        let options = WatchOptions { from: Some(WatchFrom::Start), reconnect: Reconnect::For(GONE), ..WatchOptions::default() };
         let mut watch = self.client.watch(&self.session, options);
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let has_spinner = self.screen.has_spinner();
-        // Kept across turns of the loop, so that no interrupt falls between two of them.
-        let mut interrupt = Box::pin(tokio::signal::ctrl_c());
+        let mut signals = Signals::new()?;
         loop {
             let (asking, settled_by) = (self.prompt.is_open(), self.settled_by);
             tokio::select! {
@@ -104,10 +111,7 @@ impl<'a> View<'a> {
                 }
                 reply = self.prompt.reply(self.screen), if asking => self.reply(reply).await?,
                 _ = ticks.tick(), if has_spinner => self.screen.tick(),
-                Ok(()) = &mut interrupt => {
-                    interrupt.set(tokio::signal::ctrl_c());
-                    self.interrupt()?;
-                }
+                code = signals.arrived() => self.interrupt(code)?,
                 () = tokio::time::sleep_until(settled_by.unwrap_or_else(Instant::now)), if settled_by.is_some() => return Ok(()),
             }
         }
@@ -211,18 +215,18 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    fn interrupt(&mut self) -> Result<(), Left> {
-        if self.stopping {
-            return Err(Left::Interrupted);
+    fn interrupt(&mut self, code: i32) -> Result<(), Left> {
+        if let Some(first) = self.stopping {
+            return Err(Left::Interrupted(first));
         }
         self.screen.say("stopping; Ctrl-C again leaves at once");
+        self.stopping = Some(code);
         self.stop();
         Ok(())
     }
 
     /// Asks for the run's stop; the stream tells when it is done.
     fn stop(&mut self) {
-        self.stopping = true;
         let (client, session) = (self.client.clone(), self.session.clone());
         tokio::spawn(async move {
             if let Err(error) = client.session(session).stop().await {
@@ -249,7 +253,7 @@ impl<'a> View<'a> {
             Ok(outcome) => outcome.session,
             Err(error) => return complain(self.screen, &error),
         };
-        let (how, code) = outcome(&session, self.denied);
+        let (how, code) = outcome(&session, self.denied, self.stopping.unwrap_or(INTERRUPTED));
         let seconds = self.screen.elapsed().as_secs_f64();
         self.screen.say(&format!("{how} in {seconds:.1}s · session {} (galley session show {0})", self.session));
         code
@@ -257,17 +261,20 @@ impl<'a> View<'a> {
 }
 
 /// How a run ended, in words and as this program's exit code.
-fn outcome(brief: &SessionBrief, denied: bool) -> (String, i32) {
+fn outcome(brief: &SessionBrief, denied: bool, stopped: i32) -> (String, i32) {
     let exit = brief.last_exit.as_ref();
     let denied = denied || exit.is_some_and(|exit| data(exit, "denied") == Some(true.into()));
     if brief.status == SessionStatus::Error {
         return ("✗ failed".to_owned(), FAILED);
     }
     if brief.status == SessionStatus::Cancelled || exit.is_some_and(|exit| exit.result == ExitResult::Aborted) {
-        return ("■ stopped".to_owned(), STOPPED);
+        return ("■ stopped".to_owned(), stopped);
     }
     if denied {
         return ("✗ denied".to_owned(), DENIED);
+    }
+    if let Some(signal) = exit.and_then(|exit| data(exit, "signal")?.as_i64()) {
+        return (format!("✗ ended by signal {signal}"), i32::try_from(128 + signal).unwrap_or(FAILED));
     }
     // What is no exit code of a process is not passed off as one.
     match exit.and_then(|exit| data(exit, "exitCode")?.as_i64()).map_or(0, |code| u8::try_from(code).map_or(1, i32::from)) {

@@ -55,3 +55,33 @@ fn a_runner_that_cannot_start_exits_5() {
     assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{done:?}");
     assert!(done.stderr.starts_with("galley: "), "{done:?}");
 }
+
+#[test]
+fn a_command_that_a_signal_ended_is_no_success() {
+    let home = Home::new();
+    let done = home.galley(&["run", "--auto", "kill -9 $$"]);
+    assert_eq!(done.code, Some(137), "{done:?}");
+    assert!(done.stderr.contains("ended by signal 9"), "{done:?}");
+}
+
+#[test]
+fn a_terminated_run_is_stopped_and_says_by_what() {
+    let home = Home::new();
+    let mut child = home.command(&["run", "--auto", "echo started; sleep 1000"]).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(home.galley(&["sessions", "list"]).rows()[0]["status"], "cancelled");
+}
+
+#[test]
+fn a_run_that_nobody_reads_is_stopped() {
+    let home = Home::new();
+    let mut child = home.command(&["run", "--auto", "yes"]).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut String::new()).unwrap();
+    drop(stdout);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(home.galley(&["sessions", "list"]).rows()[0]["status"], "cancelled");
+}

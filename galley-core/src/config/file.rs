@@ -66,7 +66,7 @@ impl ConfigFile {
             let Some(runtimes) = runtimes.as_table_like_mut() else { return Ok(()) };
             if runtimes.contains_key(&runtime.name) && new.replace != Some(true) {
                 return Err(Error::invalid(format!(
-                    "a runtime called {:?} is configured in {} already; choose another name, or ask to replace it",
+                    "a runtime called {:?} is configured in {} already; choose another name, or replace it (--replace)",
                     runtime.name,
                     self.path.display()
                 )));

@@ -34,6 +34,8 @@ const MAILBOX: usize = 256;
 const DB_PATIENCE: Duration = Duration::from_secs(10);
 /// A commit that takes longer than this keeps nobody from being stopped.
 const SLOW_COMMIT: Duration = Duration::from_millis(250);
+/// A runner that has closed its output may take this long to exit.
+const MUTE: Duration = Duration::from_secs(2);
 /// Between two attempts to commit.
 const COMMIT_RETRY: Duration = Duration::from_millis(50);
 /// A session with nothing in hand is put away after this long.
@@ -271,6 +273,12 @@ impl Actor {
                     }
                     if let Some(live) = &mut self.runner {
                         live.lines_closed = true;
+                        // It cannot say any more how its run ends. Killing one that is gone is harmless.
+                        let control = live.runner.control.clone();
+                        tokio::spawn(async move {
+                            tokio::time::sleep(MUTE).await;
+                            control.kill();
+                        });
                     }
                 }
                 (generation, exit) = async { match exit { Some((generation, exit)) => (generation, exit.await), None => std::future::pending().await } } => {

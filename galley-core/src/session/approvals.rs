@@ -95,7 +95,8 @@ impl SessionState {
         let mut open = self.approvals.remove(place);
         let allows = open.row.decision.as_ref().is_some_and(Decision::allows);
         open.row.state = if allows { ApprovalState::Allowed } else { ApprovalState::Denied };
-        self.resolved(now, &open.row, if allows { ApprovalOutcome::Allowed } else { ApprovalOutcome::Denied }, None, out);
+        let given = open.row.reason.clone().filter(|reason| Some(reason) != open.asked_for.as_ref());
+        self.resolved(now, &open.row, if allows { ApprovalOutcome::Allowed } else { ApprovalOutcome::Denied }, given, out);
         self.remember_rule(now, &open.row, out);
         if let Gate::Open(run) = &mut self.gate {
             run.heard(now);
@@ -140,7 +141,7 @@ impl SessionState {
             approval_id: row.approval_id.clone(),
             outcome,
             by: row.by.clone(),
-            reason: note.or_else(|| row.reason.clone()),
+            reason: note,
             timestamp: Some(now.to_string()),
         };
         self.log_event(&event.into(), out);

@@ -193,3 +193,13 @@ async fn a_core_killed_at_any_moment_leaves_the_truth_and_nothing_running() {
         assert_nothing_left(&mark);
     }
 }
+
+#[tokio::test]
+async fn a_runner_that_closes_its_output_and_lives_is_ended() {
+    let engine = Engine::start().await;
+    let id = engine.new_session("!say before; close_stdout; no_complete").await.session.id;
+    let brief = engine.idle(&id).await;
+    assert_eq!(brief.status, SessionStatus::Error);
+    assert_eq!(engine.show(&id).await.last().unwrap().content, "before");
+    engine.stop().await;
+}
