@@ -87,7 +87,7 @@ impl Inner {
         let row = SessionRow {
             id: format!("sess_{}", &uuid::Uuid::new_v4().simple().to_string()[..20]),
             project_id: None,
-            title: args.title.as_deref().map(str::trim).filter(|title| !title.is_empty()).map_or_else(|| title_of(&args.task), ToOwned::to_owned),
+            title: args.title.as_deref().map(title_of).filter(|title| !title.is_empty()).unwrap_or_else(|| title_of(&args.task)),
             status: SessionStatus::Idle,
             summary: None,
             turn_count: 0,
@@ -273,9 +273,10 @@ fn own_mode(mode: Option<ApprovalMode>) -> Result<Option<ApprovalMode>, Error> {
     }
 }
 
-/// The first characters of the first message, on one line.
-fn title_of(task: &str) -> String {
-    let mut line = task.split_whitespace().collect::<Vec<_>>().join(" ");
+/// The first characters of a text, on one line, without control characters.
+fn title_of(text: &str) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.retain(|character| !character.is_control());
     if let Some((end, _)) = line.char_indices().nth(TITLE_CHARS) {
         line.truncate(end);
     }
@@ -291,5 +292,6 @@ mod tests {
         assert_eq!(title_of("  list\n\tall   files "), "list all files");
         let long = "🦀".repeat(100);
         assert_eq!(title_of(&long), "🦀".repeat(80));
+        assert_eq!(title_of("a\nb\u{1b}[31m\0c"), "a b[31mc");
     }
 }

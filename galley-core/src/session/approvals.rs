@@ -150,10 +150,12 @@ impl SessionState {
 
 /// The error of a second answer; it says who was first.
 pub fn already_answered(approval: &Approval) -> Error {
-    let decision = approval.decision.as_ref().map_or("an answer", Decision::as_str);
-    let by = approval.by.as_deref().unwrap_or("somebody");
+    let how = match (&approval.decision, &approval.by) {
+        (Some(decision), Some(by)) => format!("{decision} by {by}"),
+        _ => "its run ended before anybody answered".to_owned(),
+    };
     Error::InvalidArgs {
-        message: format!("approval {} is {} already: {decision} by {by}", approval.id, approval.state),
+        message: format!("approval {} is {} already: {how}", approval.id, approval.state),
         detail: Some(
             serde_json::json!({ "cause": "already_resolved", "state": approval.state.as_str(), "decision": approval.decision, "by": approval.by }),
         ),
