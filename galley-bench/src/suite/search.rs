@@ -18,8 +18,14 @@ const WORDS: [&str; 12] =
 /// Messages between two that hold the rare word.
 const RARE: usize = 50_000;
 /// What is searched for, and why.
-const TERMS: [(&str, &str); 5] =
-    [("message", "in every message"), ("pipeline", "common"), ("zebra", "rare"), ("nowhere", "in none"), ("报告", "of two characters")];
+const TERMS: [(&str, &str); 6] = [
+    ("message", "in every message"),
+    ("pipeline", "common"),
+    ("zebra", "rare"),
+    ("nowhere", "in none"),
+    ("报告", "of two characters"),
+    ("龍虎", "of two, in none"),
+];
 
 /// Times of searches.
 pub fn run(effort: Effort) -> Result<Vec<Figure>> {
