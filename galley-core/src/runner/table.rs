@@ -24,7 +24,10 @@ mod platform {
     use std::time::Duration;
 
     /// No environment is larger: the kernel allows a quarter of the stack limit.
-    const MAX_ENVIRON: u64 = 8 * 1024 * 1024;
+    const MAX_ENVIRON: usize = 8 * 1024 * 1024;
+
+    /// Room for nearly every one, in bytes.
+    const USUAL_ENVIRON: usize = 64 * 1024;
 
     /// A process of the table. Holds on to the process itself where the kernel can (5.3 and later),
     /// not to its number, which may be another's by the time it is used.
@@ -104,28 +107,41 @@ mod platform {
     /// a sweep: that moment is waited out.
     fn read_environ(pid: u32, environ: &mut Vec<u8>) {
         const LOOKS: u32 = 50;
+        let mut size = USUAL_ENVIRON;
+        let mut before = None;
         for _ in 0..LOOKS {
-            environ.clear();
-            let Ok(file) = File::open(format!("/proc/{pid}/environ")) else { return };
-            let read = file.take(MAX_ENVIRON).read_to_end(environ);
-            if read.is_err() || !environ.is_empty() || !has_environment(pid) {
+            environ.resize(size, 0);
+            // In one call, for which the kernel keeps the memory: between two, `execve` could take
+            // it away, and with it the part that has the mark.
+            let read = File::open(format!("/proc/{pid}/environ")).and_then(|mut file| file.read(environ));
+            environ.truncate(read.unwrap_or(0));
+            if environ.len() == size && size < MAX_ENVIRON {
+                size = MAX_ENVIRON;
+                continue;
+            }
+            if !environ.is_empty() {
                 return;
+            }
+            match environment_span(pid) {
+                None => return,
+                // Amid `execve` nothing is said yet, or the end not yet; then the next look differs.
+                Some((start, end)) if start == end && end != 0 && before == Some((start, end)) => return,
+                span => before = span,
             }
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Whether a process whose environment read as empty has one, or will in a moment: it is alive,
-    /// no thread of the kernel, and its environment does not end where it starts (at 0, amid
-    /// `execve`, nothing is said yet).
-    fn has_environment(pid: u32) -> bool {
+    /// Where a process's environment starts and ends in its memory; `None` for one that has no memory
+    /// any more (it is gone or a zombie) or never had (a thread of the kernel).
+    fn environment_span(pid: u32) -> Option<(u64, u64)> {
         const KERNEL_THREAD: u32 = 0x0020_0000;
         stat_fields(pid, |fields| {
             let flags: u32 = fields.get(6)?.parse().ok()?;
-            let (start, end) = (*fields.get(47)?, *fields.get(48)?);
-            Some(!matches!(*fields.first()?, "Z" | "X") && flags & KERNEL_THREAD == 0 && (start != end || end == "0"))
+            let runs = !matches!(*fields.first()?, "Z" | "X") && flags & KERNEL_THREAD == 0;
+            let span = (fields.get(47)?.parse().ok()?, fields.get(48)?.parse().ok()?);
+            runs.then_some(span)
         })
-        .unwrap_or(false)
     }
 
     fn pids() -> impl Iterator<Item = u32> {

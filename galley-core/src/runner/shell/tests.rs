@@ -469,7 +469,7 @@ async fn stop_also_finds_what_keeps_becoming_another_program() {
     let site = Site::new();
     fs::write(site.work().join("again"), "exec sh ./again").unwrap();
     let mut session = site.automatic("sh").await;
-    for _ in 0..2 {
+    for _ in 0..30 {
         session.message("(setsid sh -c 'echo $$ > orphan; exec sh ./again' &); until test -s orphan; do :; done; echo up; sleep 1000").await;
         session.until("up\n").await;
         let pid = fs::read_to_string(site.work().join("orphan")).unwrap().trim().parse().unwrap();
