@@ -2,9 +2,12 @@
 
 use super::model::{ApprovalOutcome, Category, ExitReason, Llm, RiskLevel, Severity, SystemVariant, ToolStatus, null_as_default};
 use crate::RawJson;
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// Why a line is not the event or command it should be.
 #[derive(Debug, thiserror::Error)]
@@ -30,15 +33,13 @@ pub enum DecodeError {
 }
 
 /// What every event line has, read without looking at the rest: the cheap check of the hot path.
-/// Strings are borrowed unless the line escapes them.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// Strings are borrowed unless the line escapes them. Of a key that is repeated the last value
+/// counts, as most JSON readers have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventLine<'a> {
     /// The event's kind, known or not.
-    #[serde(borrow)]
     pub kind: Cow<'a, str>,
     /// The session the runner believes it serves; implied when it is absent or not a string.
-    #[serde(borrow, default, deserialize_with = "text_if_any")]
     pub session_id: Option<Cow<'a, str>>,
 }
 
@@ -52,12 +53,63 @@ impl<'a> EventLine<'a> {
     }
 }
 
+// Not derived: a derived struct refuses a key that is repeated.
+impl<'de: 'a, 'a> Deserialize<'de> for EventLine<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Envelope)
+    }
+}
+
+struct Envelope;
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "camelCase")]
+enum EnvelopeKey {
+    Kind,
+    SessionId,
+    #[serde(other)]
+    Other,
+}
+
+/// A string, borrowed unless it has escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> Visitor<'de> for Envelope {
+    type Value = EventLine<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with a string `kind`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EventLine<'de>, A::Error> {
+        let (mut kind, mut session_id) = (None, None);
+        while let Some(key) = map.next_key()? {
+            match key {
+                EnvelopeKey::Kind => kind = Some(map.next_value::<Text<'de>>()?.0),
+                EnvelopeKey::SessionId => session_id = text_if_any(map.next_value()?),
+                EnvelopeKey::Other => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(EventLine { kind: kind.ok_or_else(|| A::Error::missing_field("kind"))?, session_id })
+    }
+}
+
 /// The value when it is a string, borrowed unless it has escapes. Whatever else it is does not stop
 /// the line from being an event.
-fn text_if_any<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'a, str>>, D::Error> {
-    let json = <&'de RawValue>::deserialize(deserializer)?.get();
-    let quoted = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    Ok(quoted.and_then(|text| if text.contains('\\') { serde_json::from_str(json).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(text)) }))
+fn text_if_any(value: &RawValue) -> Option<Cow<'_, str>> {
+    let json = value.get();
+    let text = json.strip_prefix('"')?.strip_suffix('"')?;
+    if text.contains('\\') { serde_json::from_str(json).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(text)) }
+}
+
+/// Reads the fields of an event. Should that fail, it is tried once more without the earlier values
+/// of keys that are repeated.
+fn read_fields<T: DeserializeOwned>(line: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(line).or_else(|error| {
+        let last: BTreeMap<Cow<'_, str>, RawJson> = serde_json::from_slice(line)?;
+        RawJson::new(&last)?.read().map_err(|_| error)
+    })
 }
 
 macro_rules! events {
@@ -87,7 +139,7 @@ macro_rules! events {
             pub fn from_line(line: &[u8]) -> Result<Self, DecodeError> {
                 let kind = EventLine::peek(line)?.kind;
                 match kind.as_ref() {
-                    $($kind => serde_json::from_slice(line).map(Self::$variant).map_err(|source| DecodeError::BadFields { kind: $kind, source }),)+
+                    $($kind => read_fields(line).map(Self::$variant).map_err(|source| DecodeError::BadFields { kind: $kind, source }),)+
                     _ => {
                         let raw = serde_json::from_slice(line).map_err(DecodeError::NotAnEvent)?;
                         Ok(Self::Unknown(UnknownEvent { kind: kind.into_owned(), raw }))

@@ -1,6 +1,6 @@
 //! `approval.*`: what waits for a yes or a no.
 
-use super::wire;
+use super::{wire, write_command};
 use crate::RawJson;
 use crate::ipc::{Decision, RiskLevel};
 use crate::open_enum::open_enum;
@@ -89,6 +89,14 @@ wire! {
         pub state: Option<ApprovalStateFilter>,
     }
 
+    /// An approval that was answered.
+    pub struct ApprovalRespondResult {
+        /// As it stands now.
+        pub approval: Approval,
+    }
+}
+
+write_command! {
     /// Answers an approval. The first answer wins.
     pub struct ApprovalRespond {
         /// Core's id, or the runner's together with `sessionId`.
@@ -98,18 +106,39 @@ wire! {
         pub session_id: Option<String>,
         /// The answer.
         pub decision: Decision,
-        /// Who answers.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub supervisor: Option<String>,
-        /// Why.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub reason: Option<String>,
     }
 
-    /// An approval that was answered.
-    pub struct ApprovalRespondResult {
-        /// As it stands now.
-        pub approval: Approval,
+    /// Takes a rule back, in live runners too; answered by the rules that remain in its scope.
+    /// `not_found` if there is no such rule.
+    #[derive(Default)]
+    pub struct ApprovalRevoke {
+        /// The tool.
+        pub tool: String,
+        /// The rule's scope, as in [`Rule`].
+        pub scope: String,
+    }
+}
+
+wire! {
+    /// Lists the rules, by scope and tool.
+    #[derive(Default)]
+    pub struct ApprovalRules {
+        /// Only those of this scope, as in [`Rule`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub scope: Option<String>,
+    }
+
+    /// A tool that needs no approval.
+    pub struct Rule {
+        /// The tool.
+        pub tool: String,
+        /// Where: `global`, `ungrouped` (sessions without a project), or a project's id.
+        pub scope: String,
+        /// Who said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub by: Option<String>,
+        /// When.
+        pub created_at: String,
     }
 
     /// Sets how approvals are handled: for one session, or the app default.

@@ -13,9 +13,18 @@
 
 mod approval;
 mod core;
+mod direct;
 mod envelope;
 mod error_tag;
+mod explicit_nulls;
+mod export;
+mod feed;
+mod follow;
+mod lifecycle;
+mod llm;
 mod meta;
+mod project;
+mod queue;
 mod registry;
 mod runtime;
 mod session;
@@ -23,15 +32,32 @@ mod sessions;
 mod stream;
 
 pub use approval::{
-    Approval, ApprovalList, ApprovalMode, ApprovalModeResult, ApprovalModeSet, ApprovalRespond, ApprovalRespondResult, ApprovalState,
-    ApprovalStateFilter,
+    Approval, ApprovalList, ApprovalMode, ApprovalModeResult, ApprovalModeSet, ApprovalRespond, ApprovalRespondResult, ApprovalRevoke, ApprovalRules,
+    ApprovalState, ApprovalStateFilter, Rule,
 };
 pub use core::{CoreCounters, CoreInfo, CoreInfoGet, CoreLimits, CorePaths, CoreShutdown, CoreShutdownResult};
+pub use direct::{DirectCommand, DispatchResult, SessionBtw, SessionCommand};
 pub use envelope::{ErrorBody, Request, RequestLine, Response};
 pub use error_tag::ErrorTag;
+pub use export::{ExportFormat, Exported, SessionExport};
+pub use feed::{Change, FeedEvent, FeedFrame, FeedSnapshot, SessionGone, SessionsWatch, UnknownChange};
+pub use follow::{FollowFrame, SessionFollow};
+pub use lifecycle::{
+    ArchiveIfBusy, KillDispatch, KillResult, Resumed, SessionArchive, SessionDelete, SessionDeleted, SessionKill, SessionMove, SessionPin,
+    SessionRead, SessionRename, SessionRestore, SessionResult, SessionResume,
+};
+pub use llm::{LlmDispatch, LlmList, LlmRow, LlmSet, LlmSetResult};
 pub use meta::{CheckStatus, HealthCheck, HealthGet, HealthReport, LiveSummary, Ping, Pong, StatusGet, StatusSummary, Version, VersionGet};
+pub use project::{
+    ProjectBrief, ProjectBriefGet, ProjectCreate, ProjectDelete, ProjectDeleted, ProjectFollow, ProjectFrame, ProjectList, ProjectOverview,
+    ProjectResult, ProjectShow, ProjectTranscripts, ProjectUpdate, Transcript,
+};
+pub use queue::{QueueAction, QueueItem, SessionQueue, SessionQueueEdit, SessionRetry};
 pub use registry::{COMMANDS, CommandInfo};
-pub use runtime::{Backend, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeKind, RuntimeList};
+pub use runtime::{
+    Backend, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeKind, RuntimeList, RuntimeRemove, RuntimeRemoved, RuntimeShow,
+    RuntimeUse,
+};
 pub use session::{
     AskState, AttachmentKind, Dispatch, IfBusy, LlmChoice, MessageAttachment, MessageBrief, MessageRole, MessageState, NewSession, Origin,
     QueuePosition, SessionBrief, SessionBriefGet, SessionNew, SessionSend, SessionShow, SessionState, SessionStateGet, SessionStatus, SessionStop,
@@ -98,4 +124,22 @@ macro_rules! wire {
     };
 }
 
-pub(crate) use wire;
+/// Declares the arguments of a write: what is asked, then who asks and why.
+macro_rules! write_command {
+    ($($(#[$meta:meta])* pub struct $name:ident { $($body:tt)* })+) => {
+        $crate::socket::wire! {
+            $($(#[$meta])*
+            pub struct $name {
+                $($body)*
+                /// Who asks: a supervisor's label.
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub supervisor: Option<String>,
+                /// Why.
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub reason: Option<String>,
+            })+
+        }
+    };
+}
+
+pub(crate) use {wire, write_command};

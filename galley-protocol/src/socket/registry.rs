@@ -37,12 +37,40 @@ macro_rules! for_each_command {
                 SessionStateGet = "session.state", Core -> SessionState;
                 SessionNew = "session.new", Core -> NewSession, once by client_request_id;
                 SessionSend = "session.send", Core -> Submitted, once by client_request_id;
+                SessionBtw = "session.btw", Core -> DispatchResult;
                 SessionStop = "session.stop", Core -> StopResult;
+                SessionArchive = "session.archive", Core -> SessionResult;
+                SessionRestore = "session.restore", Core -> SessionResult;
+                SessionMove = "session.move", Core -> SessionResult;
+                SessionKill = "session.kill", Core -> KillResult;
+                SessionResume = "session.resume", Core -> Resumed;
+                SessionRename = "session.rename", Core -> SessionResult;
+                SessionPin = "session.pin", Core -> SessionResult;
+                SessionRead = "session.read", Core -> SessionResult;
+                SessionDelete = "session.delete", Core -> SessionDeleted;
+                SessionQueue = "session.queue", Read -> Vec<QueueItem>;
+                SessionQueueEdit = "session.queue_edit", Core -> Vec<QueueItem>;
+                SessionRetry = "session.retry", Core -> Submitted;
+                SessionExport = "session.export", Read -> Exported;
+                SessionCommand = "session.command", Core -> DispatchResult;
                 ApprovalList = "approval.list", Read -> Vec<Approval>;
                 ApprovalRespond = "approval.respond", Core -> ApprovalRespondResult;
+                ApprovalRules = "approval.rules", Read -> Vec<Rule>;
+                ApprovalRevoke = "approval.revoke", Core -> Vec<Rule>;
                 ApprovalModeSet = "approval.mode", Core -> ApprovalModeResult;
+                LlmList = "llm.list", Read -> Vec<LlmRow>;
+                LlmSet = "llm.set", Core -> LlmSetResult;
+                ProjectCreate = "project.create", Core -> ProjectResult;
+                ProjectUpdate = "project.update", Core -> ProjectResult;
+                ProjectList = "project.list", Read -> Vec<ProjectBrief>;
+                ProjectBriefGet = "project.brief", Read -> ProjectOverview;
+                ProjectShow = "project.show", Read -> ProjectTranscripts;
+                ProjectDelete = "project.delete", Core -> ProjectDeleted;
                 RuntimeList = "runtime.list", Read -> Vec<RuntimeBrief>;
+                RuntimeShow = "runtime.show", Read -> RuntimeBrief;
                 RuntimeAdd = "runtime.add", Read -> RuntimeBrief;
+                RuntimeRemove = "runtime.remove", Read -> RuntimeRemoved;
+                RuntimeUse = "runtime.use", Read -> RuntimeBrief;
                 RuntimeCheck = "runtime.check", Read -> RuntimeCheckResult;
                 CoreInfoGet = "core.info", Core -> CoreInfo;
                 CoreShutdown = "core.shutdown", Core -> CoreShutdownResult;
@@ -51,6 +79,9 @@ macro_rules! for_each_command {
             streams {
                 SessionWatch = "session.watch", Core -> StreamFrame, acknowledged by from;
                 SessionWait = "session.wait", Read -> WaitFrame;
+                SessionFollow = "session.follow", Read -> FollowFrame;
+                SessionsWatch = "sessions.watch", Core -> FeedFrame;
+                ProjectFollow = "project.follow", Read -> ProjectFrame;
             }
         }
     };

@@ -71,6 +71,36 @@ wire! {
         pub replace: Option<bool>,
     }
 
+    /// Asks for one runtime.
+    #[derive(Default)]
+    pub struct RuntimeShow {
+        /// Which one.
+        pub name: String,
+    }
+
+    /// Takes a runtime out of the configuration. Its sessions stay; they can be read, and started
+    /// again once a runtime of that name is there.
+    #[derive(Default)]
+    pub struct RuntimeRemove {
+        /// Which one.
+        pub name: String,
+    }
+
+    /// A runtime that is no longer configured.
+    pub struct RuntimeRemoved {
+        /// Always true.
+        pub removed: bool,
+        /// Which one it was.
+        pub name: String,
+    }
+
+    /// Makes a runtime the one that new sessions use.
+    #[derive(Default)]
+    pub struct RuntimeUse {
+        /// Which one.
+        pub name: String,
+    }
+
     /// Starts a runtime for real, waits until it is ready, and stops it.
     pub struct RuntimeCheck {
         /// Which one.

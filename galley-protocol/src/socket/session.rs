@@ -1,6 +1,6 @@
 //! `session.*`: one session.
 
-use super::{ApprovalMode, wire};
+use super::{ApprovalMode, wire, write_command};
 use crate::RawJson;
 use crate::ipc::ExitReason;
 use crate::open_enum::open_enum;
@@ -365,7 +365,9 @@ wire! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub llm: Option<LlmChoice>,
     }
+}
 
+write_command! {
     /// Creates a session and starts its first task (§5.8).
     #[derive(Default)]
     pub struct SessionNew {
@@ -392,14 +394,10 @@ wire! {
         /// The same id again gets the same answer and has no second effect.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub client_request_id: Option<String>,
-        /// Who asks.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub supervisor: Option<String>,
-        /// Why.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub reason: Option<String>,
     }
+}
 
+wire! {
     /// A session that was created.
     pub struct NewSession {
         /// Its row as it stands after the dispatch.
@@ -412,7 +410,9 @@ wire! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub warning: Option<Warning>,
     }
+}
 
+write_command! {
     /// Sends a message (§5.5a).
     #[derive(Default)]
     pub struct SessionSend {
@@ -420,6 +420,10 @@ wire! {
         pub session_id: String,
         /// The message.
         pub content: String,
+        /// Absolute paths of local image files, which are copied. `invalid_args` where the runner
+        /// takes no images.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub images: Option<Vec<String>>,
         /// What to do while a run is open; `queue` by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub if_busy: Option<IfBusy>,
@@ -429,14 +433,10 @@ wire! {
         /// The same id again gets the same answer and has no second effect.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub client_request_id: Option<String>,
-        /// Who sends.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub supervisor: Option<String>,
-        /// Why.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub reason: Option<String>,
     }
+}
 
+wire! {
     /// Where a queued message stands.
     pub struct QueuePosition {
         /// From 1.
@@ -457,20 +457,18 @@ wire! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub warning: Option<Warning>,
     }
+}
 
+write_command! {
     /// Stops the current run (§5.10).
     #[derive(Default)]
     pub struct SessionStop {
         /// Which session.
         pub session_id: String,
-        /// Who stops.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub supervisor: Option<String>,
-        /// Why.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub reason: Option<String>,
     }
+}
 
+wire! {
     /// What a stop did.
     pub struct StopResult {
         /// What a stop did.

@@ -31,13 +31,19 @@ open_enum! {
         SessionError = "session_error",
         /// The session is `cancelled`.
         SessionCancelled = "session_cancelled",
-        /// Core went away.
+        /// Core went away, or was not there.
         CoreUnavailable = "core_unavailable",
+        /// No session of the project is busy any more.
+        ProjectIdle = "project_idle",
+        /// Every runner of the project that was alive is gone.
+        AllLiveSessionsEnded = "all_live_sessions_ended",
+        /// No session of the project had a live runner.
+        NoLiveSessions = "no_live_sessions",
     }
 }
 
 open_enum! {
-    /// Which payload of a wait this is.
+    /// Which payload of a wait or a follow this is.
     pub enum WaitPhase { Initial = "initial", Final = "final" }
 }
 
@@ -311,6 +317,6 @@ impl<'de> Deserialize<'de> for WaitFrame {
     }
 }
 
-fn required<T, E: serde::de::Error>(field: Option<T>, name: &'static str) -> Result<T, E> {
+pub(super) fn required<T, E: serde::de::Error>(field: Option<T>, name: &'static str) -> Result<T, E> {
     field.ok_or_else(|| E::missing_field(name))
 }

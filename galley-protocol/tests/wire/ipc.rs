@@ -170,6 +170,18 @@ fn a_session_id_that_is_no_string_is_none() {
 }
 
 #[test]
+fn of_a_repeated_key_the_last_value_counts() {
+    let line = r#"{"kind":"ready","sessionId":"a","kind":"turn_start","turnIndex":1,"sessionId":7,"sessionId":"b","turnIndex":2}"#;
+    let peeked = EventLine::peek(line.as_bytes()).unwrap();
+    assert_eq!((peeked.kind.as_ref(), peeked.session_id.as_deref()), ("turn_start", Some("b")));
+    let Event::TurnStart(start) = decoded(line) else { panic!("another kind") };
+    assert_eq!((start.session_id.as_deref(), start.turn_index), (Some("b"), 2));
+
+    let error = Event::from_line(br#"{"kind":"turn_start","sessionId":"a","sessionId":"b"}"#).unwrap_err();
+    assert!(matches!(error, DecodeError::BadFields { kind: "turn_start", .. }), "{error}");
+}
+
+#[test]
 fn what_is_no_event_is_told_apart() {
     for line in [
         "",

@@ -160,6 +160,69 @@ fn a_frame_without_its_fields_is_refused_by_name() {
 }
 
 #[test]
+fn a_frame_of_the_feed_or_a_follow_without_its_fields_is_refused_by_name() {
+    fn refuses<T: serde::de::DeserializeOwned>(frame: Value, missing: &str) {
+        let error = serde_json::from_value::<T>(frame).err().unwrap_or_else(|| panic!("took a frame without {missing}"));
+        assert!(error.to_string().contains(missing), "{error}");
+    }
+    refuses::<FollowFrame>(json!({ "stream": "snapshot", "schemaVersion": 1, "session": null, "phase": "final" }), "session");
+    refuses::<FollowFrame>(json!({ "stream": "event", "schemaVersion": 1, "data": {} }), "sessionId");
+    refuses::<FollowFrame>(json!({ "stream": "dance", "schemaVersion": 1 }), "dance");
+    refuses::<ProjectFrame>(json!({ "stream": "snapshot", "schemaVersion": 1, "phase": "initial" }), "project");
+    refuses::<ProjectFrame>(json!({ "stream": "sessionEnd", "schemaVersion": 1, "reason": "deleted" }), "sessionId");
+    refuses::<ProjectFrame>(json!({ "stream": "end", "schemaVersion": 1 }), "reason");
+    refuses::<FeedFrame>(json!({ "stream": "start" }), "revision");
+    refuses::<FeedFrame>(json!({ "stream": "event" }), "data");
+    refuses::<FeedFrame>(json!({ "stream": "event", "data": { "kind": "session_deleted", "sessionId": "s" } }), "revision");
+    refuses::<FeedFrame>(json!({ "stream": "event", "data": { "kind": "session_deleted", "revision": 1 } }), "sessionId");
+    refuses::<Exported>(json!({ "format": "json", "schemaVersion": 1 }), "session");
+    refuses::<Exported>(json!({ "format": "pdf" }), "pdf");
+}
+
+#[test]
+fn a_row_of_the_feed_can_be_laid_over_an_older_one() {
+    let schema = Schema::load();
+    let output = |command: &str| schema.table(&["socket", "commands", command, "output"]);
+    let mut rows = 0;
+    for sample in samples("socket/frames").iter().filter(|sample| sample.of() == "sessions.watch") {
+        let FeedFrame::Event { data, .. } = serde_json::from_str(&sample.text).unwrap() else { continue };
+        let row = match &data.change {
+            Change::SessionChanged(_) => output("session.brief"),
+            Change::MessageAdded(_) => &output("session.show")["items"],
+            Change::ApprovalChanged(_) => &output("approval.list")["items"],
+            _ => continue,
+        };
+        let (optional, required) = schema.fields(row);
+        let written = json_of(&data);
+        assert!(optional.iter().chain(&required).all(|field| written.get(field).is_some()), "{} lacks a field", sample.name);
+        rows += 1;
+    }
+    assert_eq!(rows, 4);
+}
+
+#[test]
+fn a_session_is_moved_under_either_word() {
+    let to = |args: Value| serde_json::from_value::<SessionMove>(args).map(|moved| moved.to);
+    assert_eq!(to(json!({ "sessionId": "s", "to": "proj_1" })).unwrap().as_deref(), Some("proj_1"));
+    assert_eq!(to(json!({ "sessionId": "s", "projectId": "proj_1" })).unwrap().as_deref(), Some("proj_1"));
+    assert_eq!(to(json!({ "sessionId": "s" })).unwrap(), None);
+    assert!(to(json!({ "sessionId": "s", "to": "proj_1", "projectId": "proj_2" })).is_err());
+}
+
+#[test]
+fn only_harmless_commands_reach_a_runner_directly() {
+    let direct = |command: Value| serde_json::from_value::<SessionCommand>(json!({ "sessionId": "s", "command": command }));
+    for kind in galley_protocol::ipc::Command::KINDS {
+        let allowed = ["reinject_tools", "attach_pet", "detach_pet"].contains(kind);
+        let command = direct(json!({ "kind": kind, "port": 1 }));
+        assert_eq!(command.is_ok(), allowed, "{kind}");
+        if let Ok(command) = command {
+            assert_eq!(galley_protocol::ipc::Command::from(command.command).kind(), *kind);
+        }
+    }
+}
+
+#[test]
 fn words_of_a_later_version_survive() {
     let line = r#"{"stream":"end","requestId":"r","reason":"moved_elsewhere"}"#;
     assert_eq!(serde_json::to_string(&serde_json::from_str::<StreamFrame>(line).unwrap()).unwrap(), line);
