@@ -6,9 +6,11 @@ use crate::error::Error;
 use crate::stream::{Wait, Watch, WatchOptions};
 use galley_protocol::ipc::Decision;
 use galley_protocol::socket::{
-    Approval, ApprovalList, ApprovalMode, ApprovalModeSet, ApprovalRespond, MessageBrief, NewSession, RuntimeAdd, RuntimeBrief, RuntimeCheck,
-    RuntimeCheckResult, RuntimeList, SearchHit, SessionBrief, SessionBriefGet, SessionNew, SessionSend, SessionShow, SessionState, SessionStateGet,
-    SessionStop, SessionWait, SessionsList, SessionsSearch, StopDispatch, Submitted,
+    Approval, ApprovalList, ApprovalMode, ApprovalModeSet, ApprovalRespond, ApprovalRevoke, DirectCommand, KillDispatch, LlmSet, LlmSetResult,
+    MessageBrief, NewSession, QueueAction, QueueItem, Resumed, Rule, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeList,
+    SearchHit, SessionArchive, SessionBrief, SessionBriefGet, SessionBtw, SessionCommand, SessionDelete, SessionKill, SessionMove, SessionNew,
+    SessionPin, SessionQueueEdit, SessionRead, SessionRename, SessionRestore, SessionResume, SessionRetry, SessionSend, SessionShow, SessionState,
+    SessionStateGet, SessionStop, SessionWait, SessionsList, SessionsSearch, StopDispatch, Submitted,
 };
 
 /// Many sessions.
@@ -90,6 +92,119 @@ impl Session<'_> {
         Ok(self.client.call(SessionStop { session_id: self.id.clone(), ..SessionStop::default() }).await?.dispatch)
     }
 
+    /// Asks a side question; the answer is an event of the session.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; `runner_error` without a live runner.
+    pub async fn btw(&self, question: impl Into<String>) -> Result<(), Error> {
+        self.client.call(SessionBtw { session_id: self.id.clone(), question: question.into(), ..SessionBtw::default() }).await.map(drop)
+    }
+
+    /// Gives its runner a command that touches neither conversation nor approvals.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; `runner_error` without a live runner.
+    pub async fn command(&self, command: DirectCommand) -> Result<(), Error> {
+        self.client.call(SessionCommand { session_id: self.id.clone(), command, supervisor: None, reason: None }).await.map(drop)
+    }
+
+    /// Ends its runner and returns once that is gone.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn kill(&self) -> Result<KillDispatch, Error> {
+        Ok(self.client.call(SessionKill { session_id: self.id.clone(), ..SessionKill::default() }).await?.dispatch)
+    }
+
+    /// Starts a runner if there is none and delivers what waits.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; `runner_error` when the agent could not be started.
+    pub async fn resume(&self) -> Result<Resumed, Error> {
+        self.client.call(SessionResume { session_id: self.id.clone(), ..SessionResume::default() }).await
+    }
+
+    /// Puts it away; its run is stopped first.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn archive(&self) -> Result<SessionBrief, Error> {
+        Ok(self.client.call(SessionArchive { session_id: self.id.clone(), ..SessionArchive::default() }).await?.session)
+    }
+
+    /// Takes it back from the archive.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn restore(&self) -> Result<SessionBrief, Error> {
+        Ok(self.client.call(SessionRestore { session_id: self.id.clone(), ..SessionRestore::default() }).await?.session)
+    }
+
+    /// Moves it into a project, or out of the one it is in.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn move_to(&self, project: Option<String>) -> Result<SessionBrief, Error> {
+        Ok(self.client.call(SessionMove { session_id: self.id.clone(), to: project, ..SessionMove::default() }).await?.session)
+    }
+
+    /// Gives it another title.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn rename(&self, title: impl Into<String>) -> Result<SessionBrief, Error> {
+        Ok(self.client.call(SessionRename { session_id: self.id.clone(), title: title.into(), ..SessionRename::default() }).await?.session)
+    }
+
+    /// Sorts it first, or no longer.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn pin(&self, pinned: bool) -> Result<SessionBrief, Error> {
+        Ok(self.client.call(SessionPin { session_id: self.id.clone(), pinned: Some(pinned), ..SessionPin::default() }).await?.session)
+    }
+
+    /// Marks it as read.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn read(&self) -> Result<SessionBrief, Error> {
+        Ok(self.client.call(SessionRead { session_id: self.id.clone(), ..SessionRead::default() }).await?.session)
+    }
+
+    /// Deletes it with all that belongs to it.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn delete(&self) -> Result<(), Error> {
+        self.client.call(SessionDelete { session_id: self.id.clone(), ..SessionDelete::default() }).await.map(drop)
+    }
+
+    /// Changes a message that waits; returns the queue as it is then.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; `invalid_args` when the message no longer waits.
+    pub async fn edit_queue(&self, message_id: impl Into<String>, action: QueueAction, content: Option<String>) -> Result<Vec<QueueItem>, Error> {
+        let message_id = message_id.into();
+        self.client.call(SessionQueueEdit { session_id: self.id.clone(), message_id, action, content, supervisor: None, reason: None }).await
+    }
+
+    /// Sends an earlier message again, the last one by default.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn retry(&self, message_id: Option<String>) -> Result<Submitted, Error> {
+        self.client.call(SessionRetry { session_id: self.id.clone(), message_id, ..SessionRetry::default() }).await
+    }
+
+    /// Chooses its model by name.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn set_llm(&self, llm: impl Into<String>) -> Result<LlmSetResult, Error> {
+        self.client.call(LlmSet { session_id: self.id.clone(), llm: llm.into(), ..LlmSet::default() }).await
+    }
+
     /// Its events.
     pub fn watch(&self, options: WatchOptions) -> Watch {
         self.client.watch(self.id.clone(), options)
@@ -121,6 +236,14 @@ impl Approvals<'_> {
     pub async fn respond(&self, id: impl Into<String>, decision: Decision) -> Result<Approval, Error> {
         let command = ApprovalRespond { id: id.into(), session_id: None, decision, supervisor: None, reason: None };
         Ok(self.0.call(command).await?.approval)
+    }
+
+    /// Takes a rule back, in live runners too; returns the rules that remain in its scope.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; `not_found` when there is no such rule.
+    pub async fn revoke(&self, tool: impl Into<String>, scope: impl Into<String>) -> Result<Vec<Rule>, Error> {
+        self.0.call(ApprovalRevoke { tool: tool.into(), scope: scope.into(), ..ApprovalRevoke::default() }).await
     }
 
     /// Sets how approvals are handled, for one session or as the default.

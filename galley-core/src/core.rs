@@ -7,7 +7,7 @@ use crate::paths;
 use crate::reads::{CoreView, ReadContext};
 #[cfg(unix)]
 use crate::runner::Listed;
-use crate::runner::{Descriptors, Runner, RunnerManager, check_runtime, start_runtime};
+use crate::runner::{Descriptors, Runner, RunnerManager, ShellBackend, check_runtime, start_runtime};
 use crate::server::{ChannelLink, Counters, SocketServer, serve};
 use crate::session::{Host, Input, Limits, Sessions};
 use crate::store::{ReadStore, SessionStore, SqliteStore};
@@ -374,6 +374,10 @@ impl Inner {
         check_runtime(&self.manager, paths::data_dir_of(&self.database), config.runtime(name)?).await
     }
 
+    fn shell(&self) -> ShellBackend {
+        ShellBackend::new(&self.manager, paths::data_dir_of(&self.database))
+    }
+
     /// Makes room for one more runner: past the soft cap, the least recently used idle ones are
     /// ended in the background.
     fn make_room(&self) {
@@ -404,16 +408,28 @@ impl ReadContext for Inner {
 
 #[async_trait]
 impl Host for Inner {
-    async fn start_runner(&self, session_id: &str, runtime: &str, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error> {
+    async fn start_runner(
+        &self,
+        session_id: &str,
+        runtime: &str,
+        llm_no: Option<u32>,
+        cwd: Option<&str>,
+        project: Option<&str>,
+    ) -> Result<Runner, Error> {
         let config = self.config().map_err(|error| Error::runner(StartCause::RuntimeInvalid, error.to_string()))?;
         let runtime = config.runtime(runtime).map_err(|error| Error::runner(StartCause::RuntimeInvalid, error.to_string()))?;
         self.end_predecessors().await;
         if runtime.backend != BackendKind::Shell {
             self.make_room();
         }
+        let project = match project {
+            Some(id) => self.store.project(id).await?,
+            None => None,
+        };
         let mut spec = self.manager.spec(session_id);
         spec.llm_no = llm_no;
         spec.cwd = cwd.map(PathBuf::from);
+        spec.workspace_root = project.filter(|project| project.workspace_enabled).and_then(|project| project.root_path).map(PathBuf::from);
         start_runtime(&self.manager, paths::data_dir_of(&self.database), runtime, spec).await
     }
 
@@ -429,6 +445,13 @@ impl Host for Inner {
 
     fn put_away(&self, session_id: &str) -> bool {
         self.sessions.put_away(session_id)
+    }
+
+    async fn forget(&self, session_id: &str) {
+        self.sessions.remove(session_id);
+        if let Err(error) = self.shell().forget(session_id).await {
+            tracing::warn!(session = session_id, %error, "what the shell kept of a deleted session stays behind");
+        }
     }
 }
 

@@ -112,6 +112,11 @@ impl EventLog {
         self.tail.send_modify(|tail| tail.closed = Some(reason));
     }
 
+    /// Takes streams again after [`close`](Self::close).
+    pub fn reopen(&self) {
+        self.tail.send_modify(|tail| tail.closed = None);
+    }
+
     /// Gives the ring's memory back; the store still has everything.
     pub fn rest(&self) {
         *self.ring.lock().unwrap_or_else(PoisonError::into_inner) = Ring::default();

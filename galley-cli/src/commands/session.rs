@@ -238,6 +238,7 @@ impl SendArgs {
         SessionSend {
             session_id: self.id,
             content: self.content,
+            images: None,
             if_busy: self.if_busy.map(|action| match action {
                 Busy::Queue => IfBusy::Queue,
                 Busy::Jump => IfBusy::Jump,

@@ -6,7 +6,7 @@ mod approval;
 mod changes;
 mod meta;
 mod runtime;
-mod session;
+pub mod session;
 mod sessions;
 #[cfg(test)]
 mod tests;

@@ -26,12 +26,12 @@ pub(super) async fn show(context: &dyn ReadContext, args: SessionShow) -> Result
 }
 
 /// The session, or `not_found`.
-pub(super) async fn find(store: &dyn ReadStore, session_id: &str) -> Result<SessionBrief, Error> {
+pub async fn find(store: &dyn ReadStore, session_id: &str) -> Result<SessionBrief, Error> {
     store.session(session_id).await?.ok_or_else(|| Error::NotFound(format!("session {session_id} not found")))
 }
 
 /// A message of the session, or `not_found`.
-pub(super) async fn message(store: &dyn ReadStore, session_id: &str, message_id: &str) -> Result<MessageBrief, Error> {
+pub async fn message(store: &dyn ReadStore, session_id: &str, message_id: &str) -> Result<MessageBrief, Error> {
     let found = store.message(message_id).await?.filter(|message| message.session_id == session_id);
     found.ok_or_else(|| Error::NotFound(format!("message {message_id} not found in session {session_id}")))
 }

@@ -1,6 +1,7 @@
 //! The doors of a running Core: the socket and the in-process transport, both served by one
 //! connection loop that speaks JSON lines.
 
+mod commands;
 mod connection;
 mod dispatch;
 mod link;

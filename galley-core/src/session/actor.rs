@@ -16,7 +16,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use galley_protocol::ipc::{Abort, Command, Event, LoadHistory, SetApprovalRules};
-use galley_protocol::socket::ApprovalMode;
+use galley_protocol::socket::{ApprovalMode, EndReason};
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::pin::Pin;
@@ -49,14 +49,24 @@ const PARTIAL_PAGE: usize = 256 * 1024;
 #[async_trait]
 pub trait Host: Send + Sync {
     /// Starts a runner for a session.
-    async fn start_runner(&self, session_id: &str, runtime: &str, llm_no: Option<u32>, cwd: Option<&str>) -> Result<Runner, Error>;
+    async fn start_runner(
+        &self,
+        session_id: &str,
+        runtime: &str,
+        llm_no: Option<u32>,
+        cwd: Option<&str>,
+        project: Option<&str>,
+    ) -> Result<Runner, Error>;
     /// The app's default approval mode: ask or auto.
     fn default_mode(&self) -> ApprovalMode;
-    /// Tells every live session that a rule of this scope was added.
+    /// Tells every live session that the rules of this scope changed.
     fn rules_changed(&self, scope: &str);
     /// Takes the session out of the registry unless somebody is about to speak to it; `true` when
     /// it is gone and the actor may end.
     fn put_away(&self, session_id: &str) -> bool;
+    /// The session was deleted: takes it out of the registry, and removes what is kept of it outside
+    /// the store.
+    async fn forget(&self, session_id: &str);
 }
 
 /// A call to a session.
@@ -109,6 +119,12 @@ impl SessionHandle {
         let _ = self.calls.try_send(Call { input: Box::new(|_| input), reply: None });
     }
 
+    /// Tells the session something, once its mailbox has room.
+    pub async fn inform(&self, input: Input) {
+        // A session that has just been put away has no runner to act upon.
+        let _ = self.calls.send(Call { input: Box::new(|_| input), reply: None }).await;
+    }
+
     /// Whether calls wait in the mailbox.
     pub fn has_calls(&self) -> bool {
         self.calls.capacity() < self.calls.max_capacity()
@@ -139,7 +155,7 @@ impl End {
     fn of(input: &Input) -> Option<Self> {
         match input {
             Input::Stop { .. } => Some(Self::Run),
-            Input::EndRunner { .. } => Some(Self::Runner),
+            Input::EndRunner { .. } | Input::Kill { .. } | Input::Archive { .. } | Input::Delete { .. } => Some(Self::Runner),
             _ => None,
         }
     }
@@ -181,6 +197,9 @@ impl Actor {
     pub fn new(state: SessionState, store: Arc<dyn SessionStore>, host: Weak<dyn Host>) -> (Self, SessionHandle) {
         let (sender, calls) = mpsc::channel(MAILBOX);
         let log = Arc::new(EventLog::new(state.id().to_owned(), state.last_index(), state.last_run().1));
+        if state.is_archived() {
+            log.close(EndReason::Archived);
+        }
         let gauges = Arc::new(Gauges::default());
         let handle = SessionHandle { id: state.id().to_owned(), log: log.clone(), gauges: gauges.clone(), calls: sender };
         let actor = Self {
@@ -451,13 +470,13 @@ impl Actor {
 
     async fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::StartRunner { generation, llm_no } => {
+            Effect::StartRunner { generation, llm_no, project } => {
                 let host = self.host.clone();
                 let (id, runtime, cwd) = (self.state.id().to_owned(), self.state.runtime().to_owned(), self.state.cwd().map(ToOwned::to_owned));
                 self.starting = Some(
                     async move {
                         let result = match host.upgrade() {
-                            Some(host) => host.start_runner(&id, &runtime, llm_no, cwd.as_deref()).await,
+                            Some(host) => host.start_runner(&id, &runtime, llm_no, cwd.as_deref(), project.as_deref()).await,
                             None => Err(Error::DbUnavailable("this Galley Core has ended".to_owned())),
                         };
                         (generation, result)
@@ -487,6 +506,13 @@ impl Actor {
             }
             Effect::RunnerUp { generation } => self.log.runner_up(generation),
             Effect::RunnerDown { generation, reason } => self.log.runner_down(generation, reason),
+            Effect::CloseStreams { reason } => self.log.close(reason),
+            Effect::OpenStreams => self.log.reopen(),
+            Effect::Forget => {
+                if let Some(host) = self.host.upgrade() {
+                    host.forget(self.state.id()).await;
+                }
+            }
             Effect::RulesChanged { scope } => {
                 if let Some(host) = self.host.upgrade() {
                     host.rules_changed(&scope);

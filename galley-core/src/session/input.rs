@@ -4,8 +4,8 @@ use super::event::Admitted;
 use super::output::{Purpose, ReplyTo, Timer};
 use crate::error::Error;
 use crate::runner::Exit;
-use galley_protocol::ipc::Decision;
-use galley_protocol::socket::{ApprovalMode, EndReason, IfBusy, Origin};
+use galley_protocol::ipc::{Command, Decision, Llm};
+use galley_protocol::socket::{ApprovalMode, ArchiveIfBusy, EndReason, IfBusy, Origin};
 use std::time::Duration;
 
 /// The bounds and clocks of a session.
@@ -53,6 +53,28 @@ pub struct NewMessage {
     pub spawn: bool,
     /// The id its sender gave it.
     pub client_request_id: Option<String>,
+    /// The earlier message whose place it takes.
+    pub retries: Option<Earlier>,
+}
+
+/// A settled user message that is sent again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Earlier {
+    /// Its id.
+    pub id: String,
+    /// Its turn: all rows of it are superseded.
+    pub turn: u32,
+}
+
+/// What to do with a message that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueueEdit {
+    /// Take it out; it is cancelled.
+    Remove,
+    /// Put it first and stop the current run.
+    Jump,
+    /// Give it another text.
+    Edit(String),
 }
 
 /// What a session reacts to.
@@ -79,12 +101,96 @@ pub enum Input {
         /// Who waits.
         to: ReplyTo,
     },
-    /// End the runner: `session.kill`, Core's shutdown.
+    /// Core's shutdown: end the runner.
     EndRunner {
         /// What watchers are told.
         reason: EndReason,
         /// Who waits until it is gone.
         to: Option<ReplyTo>,
+    },
+    /// `session.kill`.
+    Kill {
+        /// Who kills, for the audit trail.
+        origin: Origin,
+        /// Who waits until the runner is gone.
+        to: ReplyTo,
+    },
+    /// `session.resume`.
+    Resume {
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `session.archive`.
+    Archive {
+        /// What to do when the session is busy.
+        if_busy: ArchiveIfBusy,
+        /// Who puts it away, for the audit trail.
+        origin: Origin,
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `session.restore`.
+    Restore {
+        /// Who takes it back, for the audit trail.
+        origin: Origin,
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `session.delete`.
+    Delete {
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `session.move`.
+    Move {
+        /// A project that exists; none to leave it ungrouped.
+        project: Option<String>,
+        /// Who moves it, for the audit trail.
+        origin: Origin,
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `session.rename`.
+    Rename {
+        /// The title; not blank.
+        title: String,
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `session.pin`.
+    Pin {
+        /// Whether it sorts first.
+        pinned: bool,
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `session.read`.
+    MarkRead {
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `session.queue_edit`.
+    EditQueue {
+        /// The message.
+        message: String,
+        /// What to do with it.
+        edit: QueueEdit,
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `session.btw` and `session.command`: to the runner at once, nothing is kept.
+    Direct {
+        /// The command.
+        command: Command,
+        /// Who waits.
+        to: ReplyTo,
+    },
+    /// `llm.set`.
+    SetLlm {
+        /// The model, as the runtime last listed it.
+        llm: Llm,
+        /// Who waits.
+        to: ReplyTo,
     },
     /// End the runner if nothing is going on: eviction.
     Evict,
@@ -108,7 +214,7 @@ pub enum Input {
     },
     /// The app's default approval mode changed.
     DefaultMode(ApprovalMode),
-    /// A rule was added: send the rules again if this session is in its scope.
+    /// A rule was added or taken back: send the rules again if this session is in its scope.
     RulesChanged {
         /// `global`, `ungrouped` or a project.
         scope: String,
@@ -158,6 +264,43 @@ pub enum Input {
     Timer(Timer),
     /// Core starts, and this session was left in the middle of something.
     Recover,
+}
+
+impl Input {
+    /// Who waits for the answer, if anybody does.
+    pub fn reply_to(&self) -> Option<ReplyTo> {
+        match self {
+            Self::Create { to, .. }
+            | Self::Send { to, .. }
+            | Self::Stop { to, .. }
+            | Self::Kill { to, .. }
+            | Self::Resume { to }
+            | Self::Archive { to, .. }
+            | Self::Restore { to, .. }
+            | Self::Delete { to }
+            | Self::Move { to, .. }
+            | Self::Rename { to, .. }
+            | Self::Pin { to, .. }
+            | Self::MarkRead { to }
+            | Self::EditQueue { to, .. }
+            | Self::Direct { to, .. }
+            | Self::SetLlm { to, .. }
+            | Self::Respond { to, .. }
+            | Self::SetMode { to, .. }
+            | Self::Report { to } => Some(*to),
+            Self::EndRunner { to, .. } => *to,
+            Self::Evict
+            | Self::DefaultMode(_)
+            | Self::RulesChanged { .. }
+            | Self::Started { .. }
+            | Self::Line { .. }
+            | Self::Exited { .. }
+            | Self::Delivered { .. }
+            | Self::Partial { .. }
+            | Self::Timer(_)
+            | Self::Recover => None,
+        }
+    }
 }
 
 /// How a delivery went.

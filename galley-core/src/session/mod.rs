@@ -2,14 +2,18 @@
 
 mod actor;
 mod approvals;
+mod departure;
 mod event;
 mod input;
 mod output;
 mod phase;
+mod queue;
 mod registry;
+mod resuming;
 mod run;
 mod runner_life;
 mod sending;
+mod settings;
 mod state;
 mod stopping;
 
@@ -19,7 +23,7 @@ mod tests;
 pub use actor::{Host, SessionHandle};
 pub use approvals::{already_answered, approval_id};
 pub use event::admit;
-pub use input::{Input, Limits, NewMessage};
+pub use input::{Earlier, Input, Limits, NewMessage, QueueEdit};
 pub use output::{Reply, ReplyTo, describe_exit};
 pub use registry::{Sessions, not_found};
 pub use sending::submitted_again;

@@ -5,7 +5,10 @@ use crate::runner::Exit;
 use crate::store::{Change, LogChunk};
 use bytes::{Bytes, BytesMut};
 use galley_protocol::ipc::Command;
-use galley_protocol::socket::{Approval, ApprovalMode, EndReason, NewSession, SessionState as StateReport, StopDispatch, Submitted};
+use galley_protocol::socket::{
+    Approval, ApprovalMode, EndReason, LlmSetResult, NewSession, QueueItem, Resumed, SessionBrief, SessionState as StateReport, StopDispatch,
+    Submitted,
+};
 use std::time::Duration;
 
 /// Who waits for an answer; the actor knows the rest.
@@ -29,6 +32,20 @@ pub enum Reply {
     State(Box<StateReport>),
     /// To whoever asked for the runner to end.
     RunnerGone,
+    /// To whoever asked for the runner to end when there was none.
+    NoRunner,
+    /// The runner was told something that is not kept: a side question, a direct command.
+    Told,
+    /// To `session.resume`.
+    Resumed(Box<Resumed>),
+    /// To `session.archive`, `restore`, `move`, `rename`, `pin` and `read`.
+    Session(Box<SessionBrief>),
+    /// To `session.delete`.
+    Deleted,
+    /// To `session.queue_edit`.
+    Queue(Vec<QueueItem>),
+    /// To `llm.set`.
+    Model(Box<LlmSetResult>),
 }
 
 /// Clocks of a session. Setting one again replaces it.
@@ -78,9 +95,14 @@ pub enum Purpose {
         /// Which.
         id: String,
     },
-    /// A side question was handed over, or was not.
-    SideQuestion {
-        /// Who asked.
+    /// A side question or a direct command was handed over, or was not.
+    Direct {
+        /// Who gave it.
+        to: ReplyTo,
+    },
+    /// The choice of a model was handed over, or was not.
+    Model {
+        /// Who chose.
         to: ReplyTo,
     },
     /// An approval's answer was handed over, or was not.
@@ -101,6 +123,8 @@ pub enum Effect {
         generation: u64,
         /// The chosen model's last known position.
         llm_no: Option<u32>,
+        /// The session's project, whose workspace the runner gets.
+        project: Option<String>,
     },
     /// Give the runner a command; its delivery comes back as an input.
     Tell {
@@ -147,6 +171,15 @@ pub enum Effect {
         /// How watchers are told.
         reason: EndReason,
     },
+    /// Every stream of the session ends here.
+    CloseStreams {
+        /// How their clients are told.
+        reason: EndReason,
+    },
+    /// The session takes streams again.
+    OpenStreams,
+    /// The session is no more: let go of all that is kept of it outside the store.
+    Forget,
     /// A tool was allowed from now on: tell the live runners of this scope.
     RulesChanged {
         /// `global`, `ungrouped` or a project.
@@ -158,6 +191,7 @@ pub enum Effect {
 #[derive(Debug, Default)]
 pub struct Output {
     changes: Vec<Change>,
+    end: Option<Change>,
     chunks: Vec<LogChunk>,
     open: Option<OpenChunk>,
     effects: Vec<Effect>,
@@ -175,6 +209,11 @@ impl Output {
     /// Adds a change.
     pub fn change(&mut self, change: Change) {
         self.changes.push(change);
+    }
+
+    /// Sets the change that is committed after all others.
+    pub fn end_with(&mut self, change: Change) {
+        self.end = Some(change);
     }
 
     /// Adds an effect.
@@ -204,11 +243,12 @@ impl Output {
     /// Takes the batch: what to commit, the chunks among it for the ring, and the effects.
     pub fn finish(mut self, session_id: &str, session: Option<Change>) -> (Vec<Change>, Vec<LogChunk>, Vec<Effect>) {
         self.close_chunk(session_id);
-        let mut changes = Vec::with_capacity(self.changes.len() + self.chunks.len() + 1);
+        let mut changes = Vec::with_capacity(self.changes.len() + self.chunks.len() + 2);
         // The row first: messages and log rows refer to it.
         changes.extend(session);
         changes.append(&mut self.changes);
         changes.extend(self.chunks.iter().cloned().map(Change::AppendLog));
+        changes.extend(self.end);
         (changes, self.chunks, self.effects)
     }
 

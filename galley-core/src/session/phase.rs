@@ -109,9 +109,7 @@ pub(super) struct Down {
 pub(super) struct Waiting {
     pub row: MessageRow,
     /// Who waits to hear what became of it.
-    pub replies: Vec<ReplyTo>,
-    /// It created its session.
-    pub creates: bool,
+    pub askers: Vec<Asker>,
     /// It answers a question that was open when it came: the generation that asked.
     pub answers: Option<u64>,
     /// A hand-over has failed once.
@@ -121,8 +119,40 @@ pub(super) struct Waiting {
 impl Waiting {
     /// A message as it was left, with nobody waiting.
     pub fn restored(row: MessageRow) -> Self {
-        Self { row, replies: Vec::new(), creates: false, answers: None, retried: false }
+        Self { row, askers: Vec::new(), answers: None, retried: false }
     }
+}
+
+/// Somebody who waits to hear what became of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asker {
+    pub to: ReplyTo,
+    pub form: Form,
+}
+
+/// What an asker called, and so what the answer looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `session.send` or `session.retry`.
+    Submitted,
+    /// `session.new`.
+    Created,
+    /// `session.resume`.
+    Resumed,
+}
+
+/// The session is put away or deleted as soon as its runner is gone.
+#[derive(Debug, Clone)]
+pub(super) struct Departure {
+    pub to: Whereto,
+    pub waiters: Vec<ReplyTo>,
+}
+
+/// Where a session goes that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whereto {
+    Archive,
+    Nowhere,
 }
 
 /// A `clientRequestId` that was used lately.

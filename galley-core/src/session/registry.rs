@@ -134,6 +134,13 @@ impl Sessions {
         unused
     }
 
+    /// Takes a session out that was deleted.
+    pub fn remove(&self, id: &str) {
+        let mut live = self.lock();
+        live.sessions.remove(id);
+        live.put_away += 1;
+    }
+
     fn spawn(&self, actor: Actor) {
         let mut actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
         // Those that ended by themselves are forgotten.

@@ -235,6 +235,7 @@ impl SessionState {
         if let Some(down) = down {
             Self::runner_is_gone(down, out);
         }
+        self.tell_due_model(out);
         self.advance(now, out);
         if matches!((&self.gate, &self.runner), (Gate::Free, RunnerPhase::Down)) {
             self.queue_becomes_pending(None, out);

@@ -2,7 +2,7 @@
 
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer, describe_exit};
 use super::sending::clear_run_timers;
-use super::state::{Delivered, Down, Ending, Gate, Hold, Outcome, Run, RunnerPhase, SessionState, Stage, Waiting};
+use super::state::{Delivered, Down, Ending, Form, Gate, Hold, Outcome, Run, RunnerPhase, SessionState, Stage, Waiting};
 use crate::error::{Error, StartCause};
 use crate::runner::Exit;
 use crate::store::Change;
@@ -20,7 +20,7 @@ impl SessionState {
         self.runner = RunnerPhase::Starting(Stage::Spawn);
         self.announces = false;
         self.self_start = false;
-        out.effect(Effect::StartRunner { generation: self.generation, llm_no: self.row.llm_index });
+        out.effect(Effect::StartRunner { generation: self.generation, llm_no: self.row.llm_index, project: self.row.project_id.clone() });
         out.effect(Effect::SetTimer { timer: Timer::Start, after: self.limits.ready });
     }
 
@@ -73,6 +73,7 @@ impl SessionState {
         if self.is_automatic() {
             self.tell(Command::SetYoloMode(SetYoloMode { enabled: true }), Purpose::None, out);
         }
+        self.llm_due = false;
         let chosen = self.row.llm.as_ref().and_then(|choice| self.llms.iter().find(|llm| llm.key() == choice.key));
         match chosen {
             Some(llm) if !llm.is_current => {
@@ -88,7 +89,10 @@ impl SessionState {
         for llm in &mut self.llms {
             llm.is_current = llm.index == changed.index;
         }
-        if let Some(llm) = self.llms.iter().find(|llm| llm.is_current) {
+        // What was chosen since and is not told yet stays chosen.
+        if !self.llm_due
+            && let Some(llm) = self.llms.iter().find(|llm| llm.is_current)
+        {
             self.row.llm = Some(LlmChoice { key: llm.key().to_owned(), display_name: Some(llm.display_name.clone()) });
             self.row.llm_index = Some(llm.index);
             self.dirty = true;
@@ -140,6 +144,8 @@ impl SessionState {
     fn runner_is_up(&mut self, now: Timestamp, out: &mut Output) {
         self.runner = RunnerPhase::Up;
         out.effect(Effect::ClearTimer(Timer::Start));
+        self.tell_due_model(out);
+        self.answer_resumers(out);
         if matches!(self.gate, Gate::Reserved) {
             self.dispatch(now, out);
         } else {
@@ -182,22 +188,25 @@ impl SessionState {
             self.gate = Gate::Free;
             self.set_status(now, SessionStatus::Error);
         }
-        // A creator is told with an error; its rows are committed all the same.
+        // Who wanted a run, not only to leave a message, is told with an error; the rows are committed
+        // all the same.
+        let failure = |detail| Error::Runner { cause, message: message.clone(), stderr_tail: stderr_tail.clone(), detail: Some(detail) };
         for place in 0..self.waiting.len() {
             let waiting = &mut self.waiting[place];
-            if !std::mem::take(&mut waiting.creates) {
-                continue;
+            let (senders, others): (Vec<_>, Vec<_>) = waiting.askers.drain(..).partition(|asker| asker.form == Form::Submitted);
+            waiting.askers = senders;
+            let row = waiting.row.clone();
+            let error = failure(json!({ "sessionId": self.row.id, "messageId": row.id }));
+            if others.iter().any(|asker| asker.form == Form::Created) {
+                let id = row.id.clone();
+                let told = Submitted { message: Some(row.into_brief()), dispatch: Dispatch::PersistedOnly, queue: None, warning: None };
+                self.note_answer(&id, &told);
             }
-            let message_id = waiting.row.id.clone();
-            let replies = std::mem::take(&mut waiting.replies);
-            let told = Submitted { message: Some(waiting.row.clone().into_brief()), dispatch: Dispatch::PersistedOnly, queue: None, warning: None };
-            self.note_answer(&message_id, &told);
-            let detail = json!({ "sessionId": self.row.id, "messageId": message_id });
-            let error = Error::Runner { cause, message: message.clone(), stderr_tail: stderr_tail.clone(), detail: Some(detail) };
-            for to in replies {
-                out.reply(Some(to), Err(error.clone()));
+            for asker in others {
+                out.reply(Some(asker.to), Err(error.clone()));
             }
         }
+        self.refuse_resumers(&failure(json!({ "sessionId": self.row.id })), out);
         let detail = RawJson::new(&json!({ "cause": cause.as_str(), "stderrTail": stderr_tail })).ok();
         self.queue_becomes_pending(Some(&Warning { id: cause.as_str().to_owned(), message, detail }), out);
     }
@@ -215,9 +224,10 @@ impl SessionState {
         }
         self.abort(now, Hold::Hold, out);
         self.queue_becomes_pending(None, out);
+        self.disappoint_resumers(out);
         let ending = Ending { reason: reason.clone(), failure: None, waiters: to.into_iter().collect() };
         match &mut self.runner {
-            RunnerPhase::Down => reply_gone(ending.waiters, out),
+            RunnerPhase::Down => ending.waiters.into_iter().for_each(|to| out.reply(Some(to), Ok(Reply::NoRunner))),
             RunnerPhase::Ending(before) => {
                 before.reason = reason;
                 before.waiters.extend(ending.waiters);
@@ -251,6 +261,7 @@ impl SessionState {
         out.effect(Effect::ClearTimer(Timer::Shutdown));
         self.pid = None;
         self.llms.clear();
+        self.llm_due = false;
         let clean = exit.is_clean() && !matches!(self.gate, Gate::Open(_));
         let expected = matches!(self.runner, RunnerPhase::Ending(_));
         let mut ending = match std::mem::replace(&mut self.runner, RunnerPhase::Down) {

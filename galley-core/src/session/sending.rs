@@ -1,35 +1,40 @@
 //! Sending: where a message goes, and what the queue does.
 
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
-use super::state::{Delivered, Gate, Hold, NewMessage, Recent, Run, RunnerPhase, SessionState, Waiting};
+use super::state::{Asker, Delivered, Earlier, Form, Gate, Hold, NewMessage, Recent, Run, RunnerPhase, SessionState, Waiting};
 use crate::error::{Error, StartCause};
 use crate::store::{Change, MessageRow};
 use crate::time::Timestamp;
 use galley_protocol::ipc::{AskUserResponse, Command, is_side_question};
 use galley_protocol::socket::{
-    Dispatch, EndReason, IfBusy, MessageRole, MessageState, NewSession, QueuePosition, SessionStatus, Submitted, Visibility, Warning,
+    Dispatch, EndReason, IfBusy, MessageRole, MessageState, NewSession, QueuePosition, Resumed, SessionStatus, Submitted, Visibility, Warning,
 };
 
 /// How many recent `clientRequestId`s are remembered in memory; older ones are in the store.
 const RECENT: usize = 32;
 
 impl SessionState {
-    pub(super) fn send(&mut self, now: Timestamp, message: NewMessage, to: ReplyTo, creates: bool, out: &mut Output) {
-        if self.row.status == SessionStatus::Archived {
-            let error = Error::invalid(format!("session {} is archived; restore it first", self.row.id));
+    pub(super) fn send(&mut self, now: Timestamp, mut message: NewMessage, asker: Asker, out: &mut Output) {
+        let to = asker.to;
+        if let Some(error) = self.refusal() {
             return out.reply(Some(to), Err(error));
         }
         if is_side_question(&message.content) {
-            if creates {
+            if asker.form == Form::Created {
                 self.dirty = false;
                 return out.reply(Some(to), Err(Error::invalid("a session cannot begin with a side question")));
             }
-            return self.side_question(&message.content, to, out);
+            return self.direct(Self::user_message(&message.content, None), to, out);
         }
         if self.is_repetition(message.client_request_id.as_deref(), to, out) {
             return;
         }
-        let answers = self.row.ask.is_some();
+        let retries = message.retries.take();
+        if let Some(earlier) = retries.as_ref().filter(|earlier| self.retried.contains(&earlier.id)) {
+            return out.reply(Some(to), Err(Error::invalid(format!("message {} was sent again already", earlier.id))));
+        }
+        // What is sent again is what it was, no answer to a question that came since.
+        let answers = self.row.ask.is_some() && retries.is_none();
         if message.if_busy == IfBusy::Reject && self.is_busy() && !answers {
             return out.reply(Some(to), Err(Error::Busy(format!("session {} is busy; send again with ifBusy queue or jump", self.row.id))));
         }
@@ -42,9 +47,12 @@ impl SessionState {
         if !stays {
             self.lift_hold();
         }
-        let mut waiting = Waiting { replies: vec![to], creates, ..Waiting::restored(self.accept(now, message)) };
+        if let Some(earlier) = retries {
+            self.supersede(earlier, out);
+        }
+        let mut waiting = Waiting { askers: vec![asker], ..Waiting::restored(self.accept(now, message)) };
         self.remember(&waiting.row);
-        if let Some(ask) = self.row.ask.take() {
+        if answers && let Some(ask) = self.row.ask.take() {
             waiting.answers = Some(self.asked_by);
             if ask.blocking && matches!(&self.gate, Gate::Open(run) if run.abort.is_none()) && matches!(self.runner, RunnerPhase::Up) {
                 return self.answer_blocking(now, waiting, out);
@@ -75,13 +83,13 @@ impl SessionState {
         match &self.runner {
             RunnerPhase::Up | RunnerPhase::Starting(_) => true,
             RunnerPhase::Down => spawn,
-            // No runner follows one that ended with its session or with Core.
-            RunnerPhase::Ending(ending) => spawn && !matches!(ending.reason, EndReason::CoreShutdown | EndReason::Archived | EndReason::Deleted),
+            // No runner follows one that ended with Core.
+            RunnerPhase::Ending(ending) => spawn && ending.reason != EndReason::CoreShutdown,
         }
     }
 
     /// A send ends the hold of the stop before it, also when that has not settled yet.
-    fn lift_hold(&mut self) {
+    pub(super) fn lift_hold(&mut self) {
         self.hold = false;
         if let Gate::Open(run) | Gate::Closing(run, _) = &mut self.gate
             && run.abort == Some(Hold::Hold)
@@ -91,9 +99,9 @@ impl SessionState {
     }
 
     /// Whoever was promised to be next and was overtaken waits in line now.
-    fn tell_overtaken(&mut self, out: &mut Output) {
+    pub(super) fn tell_overtaken(&mut self, out: &mut Output) {
         for place in 1..self.waiting.len() {
-            if !self.waiting[place].replies.is_empty() {
+            if !self.waiting[place].askers.is_empty() {
                 self.set_waiting_state(place, MessageState::Queued, out);
                 self.reply_waiting(place, Dispatch::Queued, None, out);
             }
@@ -118,7 +126,7 @@ impl SessionState {
     }
 
     /// A place at the front or at the end of the line.
-    fn rank(&self, front: bool) -> i64 {
+    pub(super) fn rank(&self, front: bool) -> i64 {
         let ranks = self.waiting.iter().map(|waiting| waiting.row.rank);
         if front { ranks.min().map_or(0, |rank| rank - 1) } else { ranks.max().map_or(0, |rank| rank + 1) }
     }
@@ -146,17 +154,31 @@ impl SessionState {
             Gate::Free | Gate::Reserved => &mut [],
         };
         match self.waiting.iter_mut().chain(running).find(|waiting| waiting.row.id == recent.message) {
-            Some(waiting) => waiting.replies.push(to),
+            Some(waiting) => waiting.askers.push(Asker { to, form: Form::Submitted }),
             None => return false,
         }
         true
     }
 
-    fn side_question(&mut self, content: &str, to: ReplyTo, out: &mut Output) {
+    /// Something for the runner that is not kept: no row, no run.
+    pub(super) fn direct(&mut self, command: Command, to: ReplyTo, out: &mut Output) {
         if matches!(self.runner, RunnerPhase::Up) {
-            self.tell(Self::user_message(content, None), Purpose::SideQuestion { to }, out);
+            self.tell(command, Purpose::Direct { to }, out);
         } else {
-            out.reply(Some(to), Err(Error::runner(StartCause::RunnerExited, "a side question needs a live runner, and there is none")));
+            out.reply(Some(to), Err(Error::runner(StartCause::RunnerExited, "this needs a live runner, and the session has none")));
+        }
+    }
+
+    /// The rows of an earlier turn make room for the same message again.
+    fn supersede(&mut self, earlier: Earlier, out: &mut Output) {
+        out.change(Change::SupersedeTurn { session_id: self.row.id.clone(), turn: earlier.turn });
+        if self.retried.len() == RECENT {
+            self.retried.pop_front();
+        }
+        self.retried.push_back(earlier.id);
+        if matches!(self.gate, Gate::Free) {
+            // The question belonged to what is done over.
+            self.row.ask = None;
         }
     }
 
@@ -188,9 +210,7 @@ impl SessionState {
     /// The next message goes out, unless something holds the queue. Without a runner, only
     /// messages that came after the last one's end bring up another.
     pub(super) fn advance(&mut self, now: Timestamp, out: &mut Output) {
-        let Some(front) = self.waiting.front() else { return };
-        let held = self.hold || (self.row.ask.is_some() && front.answers.is_none());
-        if !matches!(self.gate, Gate::Free) || held {
+        if self.waiting.is_empty() || !matches!(self.gate, Gate::Free) || self.is_held() {
             return;
         }
         match self.runner {
@@ -198,6 +218,12 @@ impl SessionState {
             RunnerPhase::Down | RunnerPhase::Ending(_) if self.queued_count() > 0 => self.begin(now, out),
             _ => {}
         }
+    }
+
+    /// The line stands still until the next send: after a stop, or because its first message is no
+    /// answer to the question that is open.
+    pub(super) fn is_held(&self) -> bool {
+        self.hold || (self.row.ask.is_some() && self.waiting.front().is_some_and(|front| front.answers.is_none()))
     }
 
     /// Opens a run with the first waiting message.
@@ -243,13 +269,14 @@ impl SessionState {
                 }
             }
             Purpose::Approval { id } => self.approval_delivered(now, &id, outcome, out),
-            Purpose::SideQuestion { to } => out.reply(
+            Purpose::Direct { to } => out.reply(
                 Some(to),
                 match outcome {
-                    Delivered::No => Err(Error::runner(StartCause::PipeUnavailable, "the runner did not take the side question")),
-                    _ => Ok(Reply::Submitted(Box::new(Submitted { message: None, dispatch: Dispatch::Dispatched, queue: None, warning: None }))),
+                    Delivered::No => Err(Error::runner(StartCause::PipeUnavailable, "the runner did not take it")),
+                    _ => Ok(Reply::Told),
                 },
             ),
+            Purpose::Model { to } => self.model_delivered(outcome, to, out),
             Purpose::Message { id } => {
                 if current {
                     self.message_delivered(now, &id, outcome, out);
@@ -311,7 +338,7 @@ impl SessionState {
         }
     }
 
-    fn set_waiting_state(&mut self, place: usize, state: MessageState, out: &mut Output) {
+    pub(super) fn set_waiting_state(&mut self, place: usize, state: MessageState, out: &mut Output) {
         let row = &mut self.waiting[place].row;
         if row.state.as_ref() != Some(&state) {
             out.change(Change::SetMessageState { id: row.id.clone(), state: state.clone(), run: None });
@@ -338,20 +365,24 @@ impl SessionState {
     }
 
     fn reply_at(&mut self, message: &mut Waiting, place: Option<usize>, dispatch: Dispatch, warning: Option<Warning>, out: &mut Output) {
-        if message.replies.is_empty() {
+        if message.askers.is_empty() {
             return;
         }
         let queue = place.filter(|_| dispatch == Dispatch::Queued).map(|place| QueuePosition { position: place as u32 + 1 });
         let submitted = Submitted { message: Some(message.row.clone().into_brief()), dispatch, queue, warning };
-        self.note_answer(&message.row.id, &submitted);
-        for to in std::mem::take(&mut message.replies) {
-            let reply = if std::mem::take(&mut message.creates) {
-                let Submitted { dispatch, warning, .. } = submitted.clone();
-                Reply::Created(Box::new(NewSession { session: self.brief(), message: message.row.clone().into_brief(), dispatch, warning }))
-            } else {
-                Reply::Submitted(Box::new(submitted.clone()))
+        if message.askers.iter().any(|asker| asker.form != Form::Resumed) {
+            self.note_answer(&message.row.id, &submitted);
+        }
+        for asker in std::mem::take(&mut message.askers) {
+            let Submitted { dispatch, warning, .. } = submitted.clone();
+            let reply = match asker.form {
+                Form::Submitted => Reply::Submitted(Box::new(submitted.clone())),
+                Form::Created => {
+                    Reply::Created(Box::new(NewSession { session: self.brief(), message: message.row.clone().into_brief(), dispatch, warning }))
+                }
+                Form::Resumed => Reply::Resumed(Box::new(Resumed { session: self.brief(), dispatch })),
             };
-            out.reply(Some(to), Ok(reply));
+            out.reply(Some(asker.to), Ok(reply));
         }
     }
 

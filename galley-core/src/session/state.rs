@@ -13,15 +13,17 @@ use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
 use crate::store::{Change, LogChunk, MessageRow, SessionCounts, SessionRow, SessionSnapshot};
 use crate::time::Timestamp;
 use bytes::Bytes;
-use galley_protocol::ipc::{Command, Event, Llm, SetYoloMode, UserMessage};
+use galley_protocol::ipc::{Command, Event, Llm, UserMessage};
 use galley_protocol::socket::{
     ApprovalMode, ApprovalState, EndReason, LlmChoice, MessageRole, MessageState, Origin, SessionBrief, SessionState as StateReport, SessionStatus,
     Visibility,
 };
 use std::collections::VecDeque;
 
-pub use super::input::{Delivered, Input, Limits, NewMessage};
-pub(super) use super::phase::{Down, Ending, Gate, Hold, OpenApproval, Outcome, Recent, Run, RunnerPhase, Stage, Waiting};
+pub use super::input::{Delivered, Earlier, Input, Limits, NewMessage, QueueEdit};
+pub(super) use super::phase::{
+    Asker, Departure, Down, Ending, Form, Gate, Hold, OpenApproval, Outcome, Recent, Run, RunnerPhase, Stage, Waiting, Whereto,
+};
 
 /// One session.
 #[derive(Debug, Clone)]
@@ -42,6 +44,8 @@ pub struct SessionState {
     pub(super) generation: u64,
     pub(super) pid: Option<u32>,
     pub(super) llms: Vec<Llm>,
+    /// A model was chosen that this runner has not been told of.
+    pub(super) llm_due: bool,
     pub(super) self_start: bool,
     /// This runner announces its runs with `turn_start`, so that what comes before the next one
     /// belongs to the run before.
@@ -51,6 +55,13 @@ pub struct SessionState {
     /// Messages that were dispatched when Core last stopped.
     pub(super) orphans: Vec<MessageRow>,
     pub(super) recent: VecDeque<Recent>,
+    /// Messages that were sent again lately: each is sent again once.
+    pub(super) retried: VecDeque<String>,
+    /// Who waits for a runner to be up, without a message for it.
+    pub(super) resumers: Vec<ReplyTo>,
+    pub(super) departure: Option<Departure>,
+    /// The session is no more.
+    pub(super) deleted: bool,
 }
 
 impl SessionState {
@@ -70,11 +81,16 @@ impl SessionState {
             generation: 0,
             pid: None,
             llms: Vec::new(),
+            llm_due: false,
             self_start: false,
             announces: false,
             asked_by: 0,
             orphans: Vec::new(),
             recent: VecDeque::new(),
+            retried: VecDeque::new(),
+            resumers: Vec::new(),
+            departure: None,
+            deleted: false,
         }
     }
 
@@ -96,13 +112,28 @@ impl SessionState {
 
     /// Takes one input at the time `now`. Should the clock have gone back, the session's has not.
     pub fn apply(&mut self, now: Timestamp, input: Input, out: &mut Output) {
+        if self.deleted {
+            return out.reply(input.reply_to(), Err(super::not_found(&self.row.id)));
+        }
         let now = now.max(self.row.last_activity_at);
         match input {
             Input::Line { generation, line } => self.line(now, generation, line, out),
-            Input::Create { message, to } => self.send(now, message, to, true, out),
-            Input::Send { message, to } => self.send(now, message, to, false, out),
+            Input::Create { message, to } => self.send(now, message, Asker { to, form: Form::Created }, out),
+            Input::Send { message, to } => self.send(now, message, Asker { to, form: Form::Submitted }, out),
             Input::Stop { origin, to } => self.stop(now, &origin, to, out),
             Input::EndRunner { reason, to } => self.end_runner(now, reason, to, out),
+            Input::Kill { origin, to } => self.kill(now, &origin, to, out),
+            Input::Resume { to } => self.resume(now, to, out),
+            Input::Archive { if_busy, origin, to } => self.archive(now, &if_busy, &origin, to, out),
+            Input::Restore { origin, to } => self.unarchive(now, &origin, to, out),
+            Input::Delete { to } => self.delete(now, to, out),
+            Input::Move { project, origin, to } => self.move_to(now, project, &origin, to, out),
+            Input::Rename { title, to } => self.rename(now, title, to, out),
+            Input::Pin { pinned, to } => self.pin(now, pinned, to, out),
+            Input::MarkRead { to } => self.mark_read(now, to, out),
+            Input::EditQueue { message, edit, to } => self.edit_queue(now, &message, edit, to, out),
+            Input::Direct { command, to } => self.direct(command, to, out),
+            Input::SetLlm { llm, to } => self.set_llm(now, llm, to, out),
             Input::Evict => {
                 if self.is_evictable() {
                     self.end_runner(now, EndReason::SubprocessExited, None, out);
@@ -120,6 +151,8 @@ impl SessionState {
             Input::Timer(timer) => self.timer(now, timer, out),
             Input::Recover => self.recover(now, out),
         }
+        self.start_for_resumers(out);
+        self.depart_when_at_rest(now, out);
     }
 
     /// Ends a batch: what to commit, the log chunks among it, the effects.
@@ -174,6 +207,11 @@ impl SessionState {
     /// The runner is up and nothing depends on it.
     pub fn is_evictable(&self) -> bool {
         matches!(self.runner, RunnerPhase::Up) && !self.is_busy() && self.row.ask.is_none() && self.approvals.is_empty()
+    }
+
+    /// It is put away.
+    pub fn is_archived(&self) -> bool {
+        self.row.status == SessionStatus::Archived
     }
 
     /// Messages that wait behind a run.
@@ -261,43 +299,6 @@ impl SessionState {
             Timer::RunComplete => self.run_complete_overdue(now, out),
             Timer::Stall => self.check_stall(now, out),
         }
-    }
-
-    fn set_mode(&mut self, mode: Option<ApprovalMode>, to: ReplyTo, out: &mut Output) {
-        self.row.approval_mode = mode.clone();
-        self.dirty = true;
-        self.push_mode(out);
-        out.reply(Some(to), Ok(Reply::Mode(mode.unwrap_or(ApprovalMode::Default))));
-    }
-
-    fn set_default_mode(&mut self, mode: ApprovalMode, out: &mut Output) {
-        self.default_mode = mode;
-        if self.row.approval_mode.is_none() {
-            self.push_mode(out);
-        }
-    }
-
-    /// Tells a runner that is up which mode is in force.
-    fn push_mode(&self, out: &mut Output) {
-        if self.takes_settings() {
-            self.tell(Command::SetYoloMode(SetYoloMode { enabled: self.is_automatic() }), Purpose::None, out);
-        }
-    }
-
-    /// Whether calls run without asking. When in doubt, ask.
-    pub(super) fn is_automatic(&self) -> bool {
-        *self.row.approval_mode.as_ref().unwrap_or(&self.default_mode) == ApprovalMode::Auto
-    }
-
-    fn rules_changed(&self, scope: &str, out: &mut Output) {
-        if (scope == "global" || scope == self.scope()) && self.takes_settings() {
-            self.order(Order::Rules { scope: self.scope().to_owned() }, out);
-        }
-    }
-
-    /// The runner has had its first settings and hears of every change to them.
-    fn takes_settings(&self) -> bool {
-        matches!(self.runner, RunnerPhase::Up | RunnerPhase::Starting(Stage::Llm | Stage::History))
     }
 
     /// The rules that apply beside the global ones.

@@ -1,11 +1,11 @@
-//! Stopping: what a stop means in each phase of the gate.
+//! Stopping and killing: what they mean in each phase of the gate.
 
 use super::output::{Effect, Output, Purpose, Reply, ReplyTo, Timer};
-use super::state::{Gate, Hold, SessionState};
+use super::state::{Gate, Hold, RunnerPhase, SessionState};
 use crate::store::Change;
 use crate::time::Timestamp;
 use galley_protocol::ipc::{Abort, Command};
-use galley_protocol::socket::{Dispatch, MessageState, Origin, SessionStatus, StopDispatch, Visibility, Warning};
+use galley_protocol::socket::{Dispatch, EndReason, MessageState, Origin, SessionStatus, StopDispatch, Visibility, Warning};
 
 impl SessionState {
     pub(super) fn stop(&mut self, now: Timestamp, origin: &Origin, to: ReplyTo, out: &mut Output) {
@@ -20,11 +20,25 @@ impl SessionState {
                 StopDispatch::AbortSent
             }
         };
-        if dispatch == StopDispatch::AbortSent && (origin.supervisor.is_some() || origin.reason.is_some()) {
-            let row = self.system_row(now, "stop".to_owned(), Visibility::Internal, Some(origin.clone()));
-            out.change(Change::InsertMessage(Box::new(row)));
+        if dispatch == StopDispatch::AbortSent {
+            self.audit(now, "stop", origin, out);
         }
         out.reply(Some(to), Ok(Reply::Stopped(dispatch)));
+    }
+
+    pub(super) fn kill(&mut self, now: Timestamp, origin: &Origin, to: ReplyTo, out: &mut Output) {
+        if !matches!(self.runner, RunnerPhase::Down) {
+            self.audit(now, "kill", origin, out);
+        }
+        self.end_runner(now, EndReason::SubprocessExited, Some(to), out);
+    }
+
+    /// Leaves a trace of who did something to the session, if they said who or why.
+    pub(super) fn audit(&self, now: Timestamp, what: &str, origin: &Origin, out: &mut Output) {
+        if origin.supervisor.is_some() || origin.reason.is_some() {
+            let row = self.system_row(now, what.to_owned(), Visibility::Internal, Some(origin.clone()));
+            out.change(Change::InsertMessage(Box::new(row)));
+        }
     }
 
     /// Takes back the message that waits for its runner.

@@ -1,7 +1,7 @@
 //! Rows as the wire shows them.
 
-use super::{ApprovalRow, MessageRow, SessionRow};
-use galley_protocol::socket::{Approval, MessageBrief, SessionBrief, Visibility};
+use super::{ApprovalRow, MessageRow, Rule, SessionRow};
+use galley_protocol::socket::{self, Approval, MessageBrief, SessionBrief, Visibility};
 
 /// What a session's brief counts besides its row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -74,6 +74,13 @@ impl MessageRow {
             ask_user: self.ask_user,
             telemetry: self.telemetry,
         }
+    }
+}
+
+impl Rule {
+    /// The rule as the wire shows it.
+    pub fn into_brief(self) -> socket::Rule {
+        socket::Rule { tool: self.tool, scope: self.scope, by: self.by, created_at: self.created_at.to_string() }
     }
 }
 

@@ -24,6 +24,20 @@ pub enum Change {
         /// The run that has it.
         run: Option<u64>,
     },
+    /// Replaces the text of a user message that waits (its search text in the same step).
+    SetMessageContent {
+        /// The message.
+        id: String,
+        /// The text.
+        content: String,
+    },
+    /// Marks a turn's user and agent rows as superseded by a retry.
+    SupersedeTurn {
+        /// Whose turn.
+        session_id: String,
+        /// Which turn.
+        turn: u32,
+    },
     /// Moves a queued or pending message within its line; lower ranks go first.
     SetMessageRank {
         /// The message.
@@ -46,6 +60,21 @@ pub enum Change {
     PutApproval(Box<ApprovalRow>),
     /// Allows a tool from now on.
     PutRule(Rule),
+    /// Takes a rule back.
+    RemoveRule {
+        /// The tool.
+        tool: String,
+        /// `global`, `ungrouped`, or a project's id.
+        scope: String,
+    },
+    /// Deletes a session: it is gone for every reader at once, and the store purges its rows in the
+    /// background, across restarts.
+    DeleteSession {
+        /// Which.
+        id: String,
+        /// When.
+        at: Timestamp,
+    },
     /// Writes a setting; `None` removes it.
     SetSetting {
         /// Its key.

@@ -15,7 +15,7 @@ pub(crate) use sqlite::{create_private_dir, sibling};
 use crate::error::Error;
 use async_trait::async_trait;
 use galley_protocol::ipc::HistoryMessage;
-use galley_protocol::socket::{Approval, HealthCheck, MessageBrief, SearchHit, SessionBrief, StatusSummary};
+use galley_protocol::socket::{Approval, HealthCheck, MessageBrief, ProjectBrief, SearchHit, SessionBrief, StatusSummary};
 
 /// Reads. All of them work on a file that nobody else has open, never create anything and never
 /// hold a transaction longer than the call.
@@ -31,6 +31,8 @@ pub trait ReadStore: Send + Sync {
     async fn message(&self, id: &str) -> Result<Option<MessageBrief>, Error>;
     /// Hits in message bodies.
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error>;
+    /// One project.
+    async fn project(&self, id: &str) -> Result<Option<ProjectBrief>, Error>;
     /// Counts over sessions that are not archived; `live` is not set.
     async fn status(&self) -> Result<StatusSummary, Error>;
     /// Approvals, oldest first.

@@ -14,6 +14,8 @@ mod hosting;
 #[cfg(unix)]
 mod kills;
 #[cfg(unix)]
+mod lifecycle;
+#[cfg(unix)]
 mod second_process;
 #[cfg(unix)]
 mod sockets;

@@ -122,7 +122,8 @@ wire! {
         /// Its row as it stands now.
         pub session: SessionBrief,
         /// `dispatched`: the runner is up and has the first held message, if there was one;
-        /// `queued`: a run is open, and what was held waits behind it.
+        /// `queued`: a run is open, and what was held waits behind it; `persisted_only`: the message
+        /// was stopped or taken out before the runner had it.
         pub dispatch: Dispatch,
     }
 

@@ -9,8 +9,8 @@ use crate::session::output::Output;
 use crate::store::{ApprovalRow, Change, MessageRow, Rule, SessionRow, SessionSnapshot};
 use crate::time::Timestamp;
 use bytes::Bytes;
-use galley_protocol::ipc::{Command, Decision};
-use galley_protocol::socket::{ApprovalMode, IfBusy, Origin, RuntimeKind, Submitted, Via};
+use galley_protocol::ipc::{Command, Decision, Llm};
+use galley_protocol::socket::{ApprovalMode, ArchiveIfBusy, IfBusy, LlmDispatch, Origin, RuntimeKind, SessionBrief, Submitted, Via};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -47,6 +47,10 @@ pub struct Session {
     pub ups: Vec<u64>,
     pub downs: Vec<(u64, EndReason)>,
     pub rules_changed: Vec<String>,
+    /// Every stream has ended, and why.
+    pub closed: Option<EndReason>,
+    pub deleted: bool,
+    pub forgotten: bool,
     /// The run's text is being read back.
     pub collecting: bool,
     /// The runner that exists or is being made.
@@ -71,6 +75,11 @@ pub fn failed(result: &Result<Reply, Error>) -> (StartCause, &str) {
         Err(Error::Runner { cause, message, .. }) => (*cause, message),
         other => panic!("no runner error: {other:?}"),
     }
+}
+
+/// One of two models; the first is the current one.
+pub fn model(index: u32) -> Llm {
+    Llm { index, name: format!("m{index}"), display_name: format!("Model {index}"), key: Some(format!("k{index}")), is_current: index == 0 }
 }
 
 fn session_row() -> SessionRow {
@@ -133,6 +142,9 @@ impl Session {
             ups: Vec::new(),
             downs: Vec::new(),
             rules_changed: Vec::new(),
+            closed: None,
+            deleted: false,
+            forgotten: false,
             collecting: false,
             live: None,
             exists: false,
@@ -210,6 +222,7 @@ impl Session {
             if_busy: IfBusy::Queue,
             spawn: true,
             client_request_id: None,
+            retries: None,
         };
         change(&mut message);
         (message, to)
@@ -226,7 +239,48 @@ impl Session {
     }
 
     pub fn kill(&mut self) -> Token {
-        self.end(EndReason::SubprocessExited)
+        self.ask(|to| Input::Kill { origin: origin(), to })
+    }
+
+    pub fn resume(&mut self) -> Token {
+        self.ask(|to| Input::Resume { to })
+    }
+
+    pub fn archive(&mut self) -> Token {
+        self.ask(|to| Input::Archive { if_busy: ArchiveIfBusy::Stop, origin: origin(), to })
+    }
+
+    pub fn unarchive(&mut self) -> Token {
+        self.ask(|to| Input::Restore { origin: origin(), to })
+    }
+
+    pub fn delete(&mut self) -> Token {
+        self.ask(|to| Input::Delete { to })
+    }
+
+    /// Changes the place or the text of the message that `token` sent.
+    pub fn edit(&mut self, token: Token, edit: QueueEdit) -> Token {
+        let message = format!("m{token}");
+        self.ask(|to| Input::EditQueue { message, edit, to })
+    }
+
+    /// Sends again what `token` sent.
+    pub fn retry(&mut self, token: Token) -> Token {
+        let row = self.message_row(token);
+        let (text, earlier) = (row.content.clone(), Earlier { id: row.id.clone(), turn: row.turn_index.expect("a turn") });
+        self.send_with(&text, |message| message.retries = Some(earlier))
+    }
+
+    /// Chooses a model by its place in a list of two.
+    pub fn set_llm(&mut self, index: u32) -> Token {
+        self.ask(|to| Input::SetLlm { llm: model(index), to })
+    }
+
+    /// An input that somebody waits for.
+    pub fn ask(&mut self, input: impl FnOnce(ReplyTo) -> Input) -> Token {
+        let to = self.token();
+        self.apply(input(ReplyTo(to)));
+        to
     }
 
     pub fn end(&mut self, reason: EndReason) -> Token {
@@ -280,6 +334,18 @@ impl Session {
 
     pub fn ready(&mut self) {
         self.line(json!({"kind":"ready","protocolVersion":"0.1","availableLLMs":[]}));
+    }
+
+    /// A runner with two models is up and idle.
+    pub fn idle_with_models() -> Self {
+        let mut session = Self::new();
+        session.send("first");
+        session.started();
+        session.line(json!({"kind":"ready","protocolVersion":"0.1","availableLLMs":[model(0), model(1)]}));
+        session.deliver_all();
+        session.answer("done");
+        session.told.clear();
+        session
     }
 
     /// Brings the runner up: started, ready, set up, told what waited for it.
@@ -430,6 +496,39 @@ impl Session {
         self.submitted(token).dispatch.clone()
     }
 
+    /// The row that the answer to `token` shows.
+    pub fn session_told(&self, token: Token) -> &SessionBrief {
+        match self.reply(token) {
+            Ok(Reply::Session(session)) => session,
+            other => panic!("no session: {other:?}"),
+        }
+    }
+
+    pub fn resumed(&self, token: Token) -> Dispatch {
+        match self.reply(token) {
+            Ok(Reply::Resumed(resumed)) => resumed.dispatch.clone(),
+            other => panic!("not resumed: {other:?}"),
+        }
+    }
+
+    pub fn model_dispatch(&self, token: Token) -> LlmDispatch {
+        match self.reply(token) {
+            Ok(Reply::Model(result)) => result.dispatch.clone(),
+            other => panic!("no model: {other:?}"),
+        }
+    }
+
+    /// Ids of the waiting messages, as `session.queue_edit` answered.
+    pub fn queue_told(&self, token: Token) -> Vec<String> {
+        match self.reply(token) {
+            Ok(Reply::Queue(queue)) => {
+                assert!(queue.iter().zip(1..).all(|(item, position)| item.position == position));
+                queue.iter().map(|item| item.message_id.clone()).collect()
+            }
+            other => panic!("no queue: {other:?}"),
+        }
+    }
+
     pub fn stopped(&self, token: Token) -> StopDispatch {
         match self.reply(token) {
             Ok(Reply::Stopped(dispatch)) => dispatch.clone(),
@@ -482,6 +581,7 @@ impl Session {
     // The world around the session.
 
     fn commit(&mut self, change: Change) {
+        assert!(!self.deleted, "written after its deletion: {change:?}");
         match change {
             Change::PutSession(row) => {
                 if let Some(before) = &self.row {
@@ -500,6 +600,25 @@ impl Session {
                 assert!(!settled, "{id} was {:?} and becomes {state}", row.state);
                 (row.state, row.run) = (Some(state), run);
             }
+            Change::SetMessageContent { id, content } => {
+                let row = self.messages.iter_mut().find(|row| row.id == id).expect("known message");
+                assert!(matches!(row.state, Some(MessageState::Queued | MessageState::Pending)), "{id} is {:?} and is changed", row.state);
+                row.content = content;
+            }
+            Change::SupersedeTurn { turn, .. } => {
+                for row in self.messages.iter_mut().filter(|row| row.turn_index == Some(turn) && row.role != MessageRole::System) {
+                    let settled = matches!(row.state, Some(MessageState::Answered | MessageState::Failed | MessageState::Cancelled));
+                    assert!(settled || row.role == MessageRole::Agent, "{} is {:?} and is superseded", row.id, row.state);
+                    row.state = Some(MessageState::Superseded);
+                }
+            }
+            Change::DeleteSession { .. } => {
+                self.row = None;
+                self.messages.clear();
+                self.approvals.clear();
+                self.deleted = true;
+            }
+            Change::RemoveRule { .. } => panic!("a session takes no rule back"),
             Change::SetMessageRank { id, rank } => self.messages.iter_mut().find(|row| row.id == id).expect("known message").rank = rank,
             Change::SetFinalAnswer { id, answer, .. } => {
                 self.messages.iter_mut().find(|row| row.id == id).expect("known message").final_answer = Some(answer);
@@ -573,6 +692,9 @@ impl Session {
                 self.downs.push((generation, reason));
             }
             Effect::RulesChanged { scope } => self.rules_changed.push(scope),
+            Effect::CloseStreams { reason } => self.closed = Some(reason),
+            Effect::OpenStreams => self.closed = None,
+            Effect::Forget => self.forgotten = true,
         }
     }
 
@@ -582,6 +704,13 @@ impl Session {
         let state = &self.state;
         assert_eq!(*row, state.row, "memory and store differ");
         assert_eq!(state.last_index, self.log.len() as u64);
+        let at_rest = matches!((&state.gate, &state.runner), (Gate::Free, RunnerPhase::Down));
+        assert!(state.departure.is_none() || !at_rest, "it should have left");
+        assert!(state.resumers.is_empty() || !at_rest, "nobody starts the runner that is wanted");
+        if row.status == SessionStatus::Archived {
+            assert!(at_rest, "archived with a runner");
+            assert_eq!(state.queued_count(), 0);
+        }
 
         let line: Vec<&MessageRow> = state.waiting.iter().map(|waiting| &waiting.row).collect();
         let mut stored: Vec<&MessageRow> =
@@ -640,12 +769,27 @@ pub fn gate_name(gate: &Gate) -> &'static str {
 fn input_name(input: &Input) -> &'static str {
     match input {
         Input::Create { .. } => "create",
+        Input::Send { message, .. } if message.retries.is_some() => "retry",
         Input::Send { message, .. } if message.if_busy == IfBusy::Jump => "jump",
         Input::Send { message, .. } if message.if_busy == IfBusy::Reject => "reject",
         Input::Send { message, .. } if !message.spawn => "send without spawn",
         Input::Send { .. } => "send",
         Input::Stop { .. } => "stop",
         Input::EndRunner { .. } => "end",
+        Input::Kill { .. } => "kill",
+        Input::Resume { .. } => "resume",
+        Input::Archive { .. } => "archive",
+        Input::Restore { .. } => "restore",
+        Input::Delete { .. } => "delete",
+        Input::Move { .. } => "move",
+        Input::Rename { .. } => "rename",
+        Input::Pin { .. } => "pin",
+        Input::MarkRead { .. } => "read",
+        Input::EditQueue { edit: QueueEdit::Remove, .. } => "remove",
+        Input::EditQueue { edit: QueueEdit::Jump, .. } => "put first",
+        Input::EditQueue { edit: QueueEdit::Edit(_), .. } => "edit",
+        Input::Direct { .. } => "direct",
+        Input::SetLlm { .. } => "set llm",
         Input::Evict => "evict",
         Input::Respond { .. } => "respond",
         Input::SetMode { .. } => "set mode",

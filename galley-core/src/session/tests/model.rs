@@ -1,10 +1,11 @@
 //! Any order of events: nothing is lost, nothing is done twice, nobody waits for ever.
 
-use super::harness::{Session, Token};
+use super::harness::{Session, Token, origin};
 use super::*;
 use crate::error::StartCause;
-use galley_protocol::ipc::Decision;
-use galley_protocol::socket::{ApprovalMode, IfBusy};
+use crate::store::MessageRow;
+use galley_protocol::ipc::{Decision, ReinjectTools};
+use galley_protocol::socket::{ApprovalMode, ArchiveIfBusy, ErrorTag, IfBusy};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::RefCell;
@@ -17,6 +18,14 @@ enum Action {
     Stop,
     End(EndReason),
     Evict,
+    Kill,
+    Resume,
+    Archive(ArchiveIfBusy),
+    Unarchive,
+    EditQueue { which: usize, edit: QueueEdit },
+    Retry(usize),
+    SetLlm(u32),
+    Mark,
     Respond { which: usize, decision: Decision, by_runner_id: bool },
     SetMode(Option<ApprovalMode>),
     DefaultMode(ApprovalMode),
@@ -58,7 +67,8 @@ const LINES: &[&str] = &[
     r#"{"kind":"error","message":"no","category":"business"}"#,
     r#"{"kind":"error","message":"hm","severity":"warning"}"#,
     r#"{"kind":"system_message","content":"note"}"#,
-    r#"{"kind":"llm_changed","index":0,"name":"m"}"#,
+    r#"{"kind":"llm_changed","index":0,"name":"m0"}"#,
+    r#"{"kind":"ready","protocolVersion":"0.1","availableLLMs":[{"index":0,"name":"m0","displayName":"Model 0","key":"k0","isCurrent":true},{"index":1,"name":"m1","displayName":"Model 1","key":"k1","isCurrent":false}]}"#,
     "noise",
 ];
 
@@ -66,14 +76,23 @@ fn action() -> impl Strategy<Value = Action> {
     let end = prop_oneof![Just(EndReason::SubprocessExited), Just(EndReason::CoreShutdown)];
     let decision =
         prop_oneof![Just(Decision::AllowOnce), Just(Decision::Deny), Just(Decision::AlwaysAllowGlobal), Just(Decision::AlwaysAllowProject)];
+    let edit = prop_oneof![Just(QueueEdit::Remove), Just(QueueEdit::Jump), Just(QueueEdit::Edit("other".to_owned()))];
     let if_busy = prop_oneof![4 => Just(IfBusy::Queue), 2 => Just(IfBusy::Jump), 1 => Just(IfBusy::Reject)];
     prop_oneof![
         10 => (if_busy, prop::bool::weighted(0.8), prop::option::weighted(0.2, 0u8..3))
             .prop_map(|(if_busy, spawn, request)| Action::Send { if_busy, spawn, request }),
         1 => Just(Action::SideQuestion),
-        3 => Just(Action::Stop),
+        4 => Just(Action::Stop),
         2 => end.prop_map(Action::End),
         1 => Just(Action::Evict),
+        1 => Just(Action::Kill),
+        3 => Just(Action::Resume),
+        1 => prop_oneof![Just(ArchiveIfBusy::Stop), Just(ArchiveIfBusy::Reject)].prop_map(Action::Archive),
+        3 => Just(Action::Unarchive),
+        3 => (0usize..4, edit).prop_map(|(which, edit)| Action::EditQueue { which, edit }),
+        6 => (0usize..3).prop_map(Action::Retry),
+        2 => (0u32..3).prop_map(Action::SetLlm),
+        1 => Just(Action::Mark),
         3 => (0usize..3, decision, any::<bool>()).prop_map(|(which, decision, by_runner_id)| Action::Respond { which, decision, by_runner_id }),
         1 => prop::option::of(prop_oneof![Just(ApprovalMode::Ask), Just(ApprovalMode::Auto)]).prop_map(Action::SetMode),
         1 => prop_oneof![Just(ApprovalMode::Ask), Just(ApprovalMode::Auto)].prop_map(Action::DefaultMode),
@@ -94,7 +113,7 @@ fn action() -> impl Strategy<Value = Action> {
         2 => Just(Action::Undelivered),
         3 => Just(Action::HistoryEmpty),
         2 => prop::sample::select(&["", "half"][..]).prop_map(Action::Partial),
-        6 => (0usize..4).prop_map(Action::Ring),
+        8 => (0usize..4).prop_map(Action::Ring),
         3 => (-5_000i64..200_000).prop_map(Action::Wait),
         1 => Just(Action::Restart),
     ]
@@ -120,6 +139,42 @@ fn act(session: &mut Session, action: Action) {
             session.end(reason);
         }
         Action::Evict => session.apply(Input::Evict),
+        Action::Kill => {
+            session.kill();
+        }
+        Action::Resume => {
+            session.resume();
+        }
+        Action::Archive(if_busy) => {
+            session.ask(|to| Input::Archive { if_busy, origin: origin(), to });
+        }
+        Action::Unarchive => {
+            session.unarchive();
+        }
+        Action::EditQueue { which, edit } => {
+            let waiting = session.state.waiting.get(which).map(|waiting| waiting.row.id.clone());
+            if let Some(message) = waiting.or_else(|| session.messages.first().map(|row| row.id.clone())) {
+                session.ask(|to| Input::EditQueue { message, edit, to });
+            }
+        }
+        Action::Retry(which) => {
+            let settled = |row: &&MessageRow| matches!(row.state, Some(MessageState::Answered | MessageState::Failed | MessageState::Cancelled));
+            let of_user = session.messages.iter().filter(|row| row.role == MessageRole::User);
+            let earlier = of_user.filter(settled).nth(which).map(|row| Earlier { id: row.id.clone(), turn: row.turn_index.unwrap() });
+            if earlier.is_some() {
+                session.send_with("again", |message| message.retries = earlier);
+            }
+        }
+        Action::SetLlm(index) => {
+            session.set_llm(index);
+        }
+        Action::Mark => {
+            session.ask(|to| Input::Rename { title: "other".to_owned(), to });
+            session.ask(|to| Input::Pin { pinned: true, to });
+            session.ask(|to| Input::MarkRead { to });
+            session.ask(|to| Input::Move { project: Some("proj_1".to_owned()), origin: origin(), to });
+            session.ask(|to| Input::Direct { command: ReinjectTools {}.into(), to });
+        }
         Action::Respond { which, decision, by_runner_id } => {
             let rows: Vec<_> = session.approvals.values().rev().take(3).cloned().collect();
             if let Some(row) = rows.get(which) {
@@ -205,6 +260,7 @@ fn settle(session: &mut Session) {
 /// A runner that does all it is asked, until nothing waits.
 fn work_off(session: &mut Session) -> Token {
     session.now += 1;
+    session.unarchive();
     let last = session.send("the last");
     for step in 3..1_000u32 {
         if session.collecting {
@@ -217,6 +273,7 @@ fn work_off(session: &mut Session) -> Token {
             match (&session.state.runner, &session.state.gate) {
                 (RunnerPhase::Ending(_), _) => session.exit_code(0),
                 (RunnerPhase::Starting(super::super::state::Stage::Ready), _) => session.ready(),
+                (RunnerPhase::Starting(super::super::state::Stage::Llm), _) => session.line(json!({"kind":"llm_changed","index":1,"name":"m1"})),
                 (RunnerPhase::Starting(_), _) => session.line(json!({"kind":"history_loaded","messageCount":1})),
                 (RunnerPhase::Up, Gate::Open(_)) => {
                     session.line(json!({"kind":"turn_start","turnIndex":1}));
@@ -240,7 +297,7 @@ fn at_rest(session: &Session) {
     assert!(session.timers.is_empty(), "clocks run for nothing: {:?}", session.timers);
     for row in session.messages.iter().filter(|row| row.role == MessageRole::User) {
         let fate = row.state.as_ref().expect("a user message has a state");
-        let done = matches!(fate, MessageState::Answered | MessageState::Failed | MessageState::Cancelled);
+        let done = matches!(fate, MessageState::Answered | MessageState::Failed | MessageState::Cancelled | MessageState::Superseded);
         assert!(done || session.state.waiting.iter().any(|waiting| waiting.row.id == row.id), "{} is lost as {fate}", row.id);
     }
     let turns: Vec<u32> = session.messages.iter().filter(|row| row.role == MessageRole::User).filter_map(|row| row.turn_index).collect();
@@ -271,8 +328,10 @@ proptest! {
     fn whatever_happened_the_next_message_is_answered(actions in prop::collection::vec(action(), 1..120)) {
         let mut session = play(actions);
         session.make_room();
-        // No runner follows Core's end, or a start that failed before the message came.
-        if matches!(&session.state.runner, RunnerPhase::Ending(ending) if ending.reason == EndReason::CoreShutdown || ending.failure.is_some()) {
+        // No runner follows Core's end, or a start that failed before the message came; a session that
+        // is being put away takes nothing until it is.
+        let leaves = session.state.departure.is_some();
+        if leaves || matches!(&session.state.runner, RunnerPhase::Ending(ending) if ending.reason == EndReason::CoreShutdown || ending.failure.is_some()) {
             settle(&mut session);
         }
         let last = work_off(&mut session);
@@ -283,13 +342,86 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(Config { failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn whatever_happened_it_can_be_deleted(before in prop::collection::vec(action(), 1..80), after in prop::collection::vec(action(), 0..20)) {
+        let mut session = play(before);
+        if session.row.is_none() {
+            return Ok(());
+        }
+        let deleted = session.delete();
+        for action in after {
+            // Core's own death takes the wish with it.
+            if !matches!(action, Action::Restart) {
+                act(&mut session, action);
+            }
+        }
+        settle(&mut session);
+        prop_assert!(matches!(session.reply(deleted), Ok(Reply::Deleted)), "{:?}", session.reply(deleted));
+        prop_assert!(session.deleted && session.forgotten && session.closed == Some(EndReason::Deleted));
+        prop_assert!(session.owed.is_empty() && session.ups.len() == session.downs.len());
+        let late = session.send("late");
+        prop_assert_eq!(session.error(late).tag(), ErrorTag::NotFound);
+    }
+}
+
 /// Pairs that the cases of the property must have met, so that it proves what it seems to prove.
 const EXPECTED: &[(&str, &[&str])] = &[
     (
         "free",
-        &["send", "jump", "reject", "send without spawn", "stop", "end", "evict", "line", "exited", "started", "delivered", "recover", "report"],
+        &[
+            "send",
+            "jump",
+            "reject",
+            "send without spawn",
+            "stop",
+            "end",
+            "evict",
+            "line",
+            "exited",
+            "started",
+            "delivered",
+            "recover",
+            "report",
+            "kill",
+            "resume",
+            "archive",
+            "restore",
+            "remove",
+            "put first",
+            "edit",
+            "retry",
+            "set llm",
+            "direct",
+        ],
     ),
-    ("reserved", &["send", "jump", "reject", "stop", "end", "line", "started", "not started", "exited", "delivered", "undelivered", "start timer"]),
+    (
+        "reserved",
+        &[
+            "kill",
+            "resume",
+            "archive",
+            "remove",
+            "put first",
+            "edit",
+            "retry",
+            "set llm",
+            "send",
+            "jump",
+            "reject",
+            "stop",
+            "end",
+            "line",
+            "started",
+            "not started",
+            "exited",
+            "delivered",
+            "undelivered",
+            "start timer",
+        ],
+    ),
     (
         "open",
         &[
@@ -310,15 +442,24 @@ const EXPECTED: &[(&str, &[&str])] = &[
             "shutdown timer",
             "stall timer",
             "set mode",
+            "kill",
+            "resume",
+            "archive",
+            "remove",
+            "put first",
+            "edit",
+            "retry",
+            "set llm",
+            "direct",
         ],
     ),
-    ("closing", &["send", "jump", "stop", "end", "line", "exited", "delivered", "partial"]),
+    ("closing", &["kill", "resume", "archive", "retry", "set llm", "send", "jump", "stop", "end", "line", "exited", "delivered", "partial"]),
 ];
 
 #[test]
 fn the_property_meets_every_pair_of_gate_and_input_that_matters() {
     let covered = RefCell::new(BTreeSet::new());
-    let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
+    let config = Config { cases: 500, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     runner
         .run(&prop::collection::vec(action(), 1..120), |actions| {

@@ -46,9 +46,28 @@ pub(super) fn change(db: &Connection, change: &Change) -> Applied {
             let changed = db.prepare_cached("UPDATE message SET rank = ?2 WHERE id = ?1")?.execute(params![id, rank])?;
             expect_message(changed, id)
         }
+        Change::SetMessageContent { id, content } => set_content(db, id, content),
+        Change::SupersedeTurn { session_id, turn } => {
+            let session = session_key(db, session_id)?;
+            db.prepare_cached(
+                "UPDATE message SET state = 'superseded'
+                 WHERE session = ?1 AND turn_index = ?2 AND role IN ('user', 'agent') AND visibility <> 'internal'",
+            )?
+            .execute(params![session, turn])?;
+            Ok(())
+        }
         Change::SetFinalAnswer { id, answer, telemetry } => set_final_answer(db, id, answer, telemetry.as_ref()),
         Change::PutApproval(row) => put_approval(db, row),
         Change::PutRule(rule) => put_rule(db, rule),
+        Change::RemoveRule { tool, scope } => {
+            db.prepare_cached("DELETE FROM approval_rule WHERE scope = ?1 AND tool = ?2")?.execute(params![scope, tool])?;
+            Ok(())
+        }
+        Change::DeleteSession { id, at } => {
+            let session = session_key(db, id)?;
+            db.prepare_cached("UPDATE session SET deleted_at = ?2 WHERE key = ?1")?.execute(params![session, at.as_millis()])?;
+            Ok(())
+        }
         Change::SetSetting { key, value: Some(value) } => {
             db.prepare_cached("INSERT OR REPLACE INTO setting (key, value) VALUES (?1, ?2)")?.execute(params![key, value])?;
             Ok(())
@@ -188,9 +207,22 @@ fn set_final_answer(db: &Connection, id: &str, answer: &str, telemetry: Option<&
         .query_row(params![id, answer, text(telemetry)], |row| row.get::<_, i64>(0))
         .optional()?
         .ok_or_else(|| does_not_fit(format!("there is no message {id}")))?;
+    replace_search_text(db, key, answer)
+}
+
+fn set_content(db: &Connection, id: &str, content: &str) -> Applied {
+    let key = db
+        .prepare_cached("UPDATE message SET content = ?2 WHERE id = ?1 RETURNING key")?
+        .query_row(params![id, content], |row| row.get::<_, i64>(0))
+        .optional()?
+        .ok_or_else(|| does_not_fit(format!("there is no message {id}")))?;
+    replace_search_text(db, key, content)
+}
+
+fn replace_search_text(db: &Connection, key: i64, text: &str) -> Applied {
     // An internal row has no search text and gets none.
     if db.prepare_cached("DELETE FROM message_text WHERE rowid = ?1")?.execute([key])? == 1 {
-        db.prepare_cached("INSERT INTO message_text (rowid, body) VALUES (?1, ?2)")?.execute(params![key, search_text::of(answer)])?;
+        db.prepare_cached("INSERT INTO message_text (rowid, body) VALUES (?1, ?2)")?.execute(params![key, search_text::of(text)])?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod checkpoint;
 mod file;
 mod log_key;
 mod migrate;
+mod purge;
 mod read;
 mod readers;
 mod search_text;
@@ -17,7 +18,7 @@ use super::{ApprovalQuery, Change, LogChunk, MessageQuery, Page, ReadStore, Rule
 use crate::error::Error;
 use async_trait::async_trait;
 use galley_protocol::ipc::HistoryMessage;
-use galley_protocol::socket::{Approval, HealthCheck, MessageBrief, SearchHit, SessionBrief, StatusSummary};
+use galley_protocol::socket::{Approval, HealthCheck, MessageBrief, ProjectBrief, SearchHit, SessionBrief, StatusSummary};
 use readers::{Readers, opened};
 use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
@@ -118,6 +119,11 @@ impl ReadStore for SqliteReader {
         self.readers.read(move |db| read::search::hits(db, &query)).await
     }
 
+    async fn project(&self, id: &str) -> Result<Option<ProjectBrief>, Error> {
+        let id = id.to_owned();
+        self.readers.read(move |db| read::project::one(db, &id)).await
+    }
+
     async fn status(&self) -> Result<StatusSummary, Error> {
         self.readers.read(read::session::status).await
     }
@@ -178,6 +184,10 @@ impl ReadStore for SqliteStore {
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error> {
         self.reader.search(query).await
+    }
+
+    async fn project(&self, id: &str) -> Result<Option<ProjectBrief>, Error> {
+        self.reader.project(id).await
     }
 
     async fn status(&self) -> Result<StatusSummary, Error> {

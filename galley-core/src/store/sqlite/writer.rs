@@ -2,7 +2,7 @@
 
 use super::apply::{self, Fault};
 use super::checkpoint::Checkpoints;
-use super::{refused, sqlite_error};
+use super::{purge, refused, sqlite_error};
 use crate::error::Error;
 use crate::store::Change;
 use rusqlite::{Connection, TransactionBehavior};
@@ -19,6 +19,8 @@ const MAX_GROUP: usize = 256;
 const MAX_GROUP_BYTES: usize = 4 << 20;
 /// What one commit adds to the WAL besides its bytes: the pages it touches.
 const PAGES_PER_COMMIT: usize = 4 * 4096;
+/// About what one step of a purge adds to it.
+const PURGED_PER_STEP: usize = 64 * 4096;
 /// The WAL is folded into the file, in the background, whenever about this much has been added.
 const CHECKPOINT_EVERY: usize = 4 << 20;
 /// The WAL is started over when about this much has been added; commits wait for it. Writes that
@@ -44,8 +46,18 @@ impl Writer {
         let checkpoints = Checkpoints::start(path)?;
         let (requests, queue) = mpsc::channel(QUEUE);
         let (counter, decisions) = watch::channel(0);
-        let group =
-            GroupCommit { connection, path: path.into(), synchronous: None, checkpoints, since_checkpoint: 0, since_restart: 0, decisions: counter };
+        // A purge that an earlier process did not finish goes on.
+        let to_purge = purge::is_due(&connection).map_err(|error| sqlite_error(path, error))?;
+        let group = GroupCommit {
+            connection,
+            path: path.into(),
+            synchronous: None,
+            checkpoints,
+            since_checkpoint: 0,
+            since_restart: 0,
+            decisions: counter,
+            to_purge,
+        };
         let thread = thread::Builder::new()
             .name("galley-db-write".to_owned())
             .spawn(move || group.serve(queue))
@@ -86,6 +98,8 @@ struct GroupCommit {
     since_checkpoint: usize,
     since_restart: usize,
     decisions: watch::Sender<u64>,
+    /// Deleted sessions have rows left.
+    to_purge: bool,
 }
 
 /// How far a commit goes before it is answered.
@@ -99,7 +113,7 @@ enum Synchronous {
 
 impl GroupCommit {
     fn serve(mut self, mut queue: mpsc::Receiver<Request>) {
-        while let Some(first) = queue.blocking_recv() {
+        while let Some(first) = self.next(&mut queue) {
             let mut bytes = size(&first.changes);
             let mut group = vec![first];
             while group.len() < MAX_GROUP && bytes < MAX_GROUP_BYTES {
@@ -109,7 +123,34 @@ impl GroupCommit {
             }
             self.commit(group);
             self.bound_wal(bytes + PAGES_PER_COMMIT);
+            self.purge();
         }
+    }
+
+    /// The next commit. While none waits, what was deleted is purged.
+    fn next(&mut self, queue: &mut mpsc::Receiver<Request>) -> Option<Request> {
+        while self.to_purge {
+            match queue.try_recv() {
+                Ok(request) => return Some(request),
+                Err(mpsc::error::TryRecvError::Disconnected) => return None,
+                Err(mpsc::error::TryRecvError::Empty) => self.purge(),
+            }
+        }
+        queue.blocking_recv()
+    }
+
+    /// One step of a purge, if there is something to purge.
+    fn purge(&mut self) {
+        if !self.to_purge {
+            return;
+        }
+        let step = self.set_synchronous(Synchronous::Normal).and_then(|()| purge::step(&mut self.connection));
+        self.to_purge = step.unwrap_or_else(|error| {
+            // What is left is invisible; the next deletion, or the next process, takes it up again.
+            tracing::warn!(%error, "what was deleted could not be purged");
+            false
+        });
+        self.bound_wal(PURGED_PER_STEP);
     }
 
     fn bound_wal(&mut self, added: usize) {
@@ -158,6 +199,7 @@ impl GroupCommit {
         if decides {
             self.decisions.send_modify(|count| *count += 1);
         }
+        self.to_purge |= group.iter().flat_map(|request| &request.changes).any(|change| matches!(change, Change::DeleteSession { .. }));
         Ok(())
     }
 
@@ -190,11 +232,14 @@ fn size(changes: &[Change]) -> usize {
                 let json = [&row.tool_calls, &row.tool_results].into_iter().flatten().map(|json| json.as_str().len()).sum::<usize>();
                 row.content.len() + row.final_answer.as_ref().map_or(0, String::len) + row.thinking.as_ref().map_or(0, String::len) + json
             }
-            Change::SetFinalAnswer { answer, .. } => answer.len(),
+            Change::SetFinalAnswer { answer: text, .. } | Change::SetMessageContent { content: text, .. } => text.len(),
             Change::PutApproval(row) => row.args.as_ref().map_or(0, |args| args.as_str().len()),
             Change::PutSession(_)
             | Change::SetMessageState { .. }
             | Change::SetMessageRank { .. }
+            | Change::SupersedeTurn { .. }
+            | Change::DeleteSession { .. }
+            | Change::RemoveRule { .. }
             | Change::PutRule(_)
             | Change::SetSetting { .. } => 0,
         })

@@ -5,6 +5,7 @@ pub(in super::super) mod health;
 pub(in super::super) mod history;
 pub(in super::super) mod log;
 pub(in super::super) mod message;
+pub(in super::super) mod project;
 pub(in super::super) mod search;
 pub(in super::super) mod session;
 
