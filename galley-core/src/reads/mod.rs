@@ -4,7 +4,9 @@
 
 mod approval;
 mod changes;
+mod follow;
 mod meta;
+mod project_follow;
 mod runtime;
 pub mod session;
 mod sessions;
@@ -12,8 +14,10 @@ mod sessions;
 mod tests;
 mod wait;
 
-pub use changes::PolledChanges;
-pub use wait::WaitStream;
+pub use changes::{Changes, PolledChanges};
+pub use follow::FollowStream;
+pub use project_follow::{ProjectStream, SessionLogs};
+pub use wait::{WaitStream, is_busy};
 
 use crate::config::Config;
 use crate::error::Error;

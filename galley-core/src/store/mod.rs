@@ -8,14 +8,16 @@ mod sqlite;
 
 pub use brief::SessionCounts;
 pub use change::{ApprovalRow, Change, LogChunk, MessageRow, Rule, SessionRow, SessionSnapshot};
-pub use query::{ApprovalQuery, MessageQuery, Page, RuntimeFilter, SearchQuery, SessionQuery};
+pub use query::{ApprovalQuery, MessageQuery, Page, ProjectMember, RuntimeFilter, SearchQuery, SessionQuery};
 pub use sqlite::{SqliteReader, SqliteStore};
 pub(crate) use sqlite::{create_private_dir, sibling};
 
 use crate::error::Error;
 use async_trait::async_trait;
 use galley_protocol::ipc::HistoryMessage;
-use galley_protocol::socket::{Approval, HealthCheck, MessageBrief, ProjectBrief, SearchHit, SessionBrief, StatusSummary};
+use galley_protocol::socket::{
+    Approval, HealthCheck, MessageBrief, ProjectBrief, ProjectTranscripts, SearchHit, SessionBrief, StatusSummary, Transcript,
+};
 
 /// Reads. All of them work on a file that nobody else has open, never create anything and never
 /// hold a transaction longer than the call.
@@ -29,6 +31,13 @@ pub trait ReadStore: Send + Sync {
     async fn messages(&self, query: &MessageQuery) -> Result<Vec<MessageBrief>, Error>;
     /// One message.
     async fn message(&self, id: &str) -> Result<Option<MessageBrief>, Error>;
+    /// A session's row and its visible messages, or the last `tail` of them, as of one moment.
+    async fn transcript(&self, session_id: &str, tail: Option<u32>) -> Result<Option<Transcript>, Error>;
+    /// A project and the transcripts of its sessions, archived ones only with `all`, as of one moment;
+    /// and the key of the newest session of any project then.
+    async fn project_transcripts(&self, project_id: &str, tail: Option<u32>, all: bool) -> Result<Option<(ProjectTranscripts, i64)>, Error>;
+    /// All sessions of a project, archived ones included; `None` when there is no such project.
+    async fn project_members(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error>;
     /// Hits in message bodies.
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error>;
     /// One project.
