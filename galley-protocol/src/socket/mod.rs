@@ -77,8 +77,10 @@ pub const ACCEPTED_SCHEMA_VERSIONS: &[u32] = &[SCHEMA_VERSION];
 /// What a command needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Answered from the database, with or without Core.
+    /// Answered from the database, with or without Core; carrying it out twice is as good as once.
     Read,
+    /// Works on the configuration file, with or without Core.
+    Config,
     /// Needs a running Core.
     Core,
 }
