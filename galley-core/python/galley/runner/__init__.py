@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
+from . import processes
 from .agent import Agent, Host, Model, Outcome, Profile, Question, Result, Task
 from .arguments import Arguments
 from .commands import HistoryMessage
@@ -55,6 +56,7 @@ __all__ = [
     "StartError",
     "Task",
     "ToolCall",
+    "processes",
     "run",
     "serve",
 ]

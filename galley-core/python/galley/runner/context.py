@@ -20,17 +20,18 @@ class Told:
     the run was stopped."""
 
     def __init__(self, run: Run) -> None:
-        self._run = run
+        #: The run itself, for bridges to other agents, where the methods here do not fit.
+        self.run = run
 
     @property
     def task(self) -> Task:
         """What is to be done."""
-        return self._run.task
+        return self.run.task
 
     @property
     def arguments(self) -> Arguments:
         """What the runner was started with; `workspace_root` is the user's project folder, if any."""
-        return self._run.session.arguments
+        return self.run.session.arguments
 
     @property
     def session_id(self) -> str:
@@ -40,58 +41,58 @@ class Told:
     @property
     def history(self) -> Sequence[HistoryMessage]:
         """The conversation before this task, oldest first."""
-        return self._run.session.history
+        return self.run.session.history
 
     @property
     def model(self) -> Model | None:
         """The model in use, of those the agent listed."""
-        return self._run.session.model
+        return self.run.session.model
 
     @property
     def step(self) -> int:
         """The number of the current step, from 1."""
-        return self._run.step
+        return self.run.step
 
     @property
     def aborted(self) -> bool:
         """Whether the run was stopped."""
-        return self._run.stopped
+        return self.run.stopped
 
     @property
     def settled(self) -> bool:
         """Whether the run is over; nothing of it is written any more."""
-        return self._run.settled
+        return self.run.settled
 
     def progress(self, text: str, source: str = "workbench") -> None:
         """Streams a piece of text; the pieces of a step are its reply."""
-        self._run.progress(text, source)
+        self.run.progress(text, source)
 
     def next_step(self, summary: str | None = None, response: str | None = None) -> None:
         """Ends the current step and begins the next. `response` is the step's whole reply; what was
         streamed, if absent."""
-        self._run.next_step(summary, response)
+        self.run.next_step(summary, response)
 
     def system_message(self, content: str) -> None:
         """Says something that is not the agent's reply, as Markdown."""
-        self._run.write("system_message", content=content, variant="system")
+        self.run.write("system_message", content=content, variant="system")
 
     def report(self, report: ErrorReport) -> None:
         """Reports something that went wrong; the run goes on."""
-        self._run.write("error", **report.fields())
+        self.run.write("error", **report.fields())
 
     def emit(self, kind: str, /, **fields: Any) -> None:
         """Writes an event of a kind of the agent's own."""
-        self._run.write(kind, **fields)
+        self.run.write(kind, **fields)
 
     def tool(self, name: str, /, **args: Any) -> ToolCall:
         """A tool call, as a context manager: it starts on entry and ends on exit. It does not ask; see
         `approve`."""
-        return ToolCall(self._run, Call(name, args))
+        return ToolCall(self.run, Call(name, args))
 
     def on_abort(self, callback: Callable[[], None]) -> None:
         """Calls `callback`, from another thread, when the run is stopped: to end what cannot notice it
         by itself, as a child process."""
-        self._run.on_stop(callback)
+        self.run.on_stop(callback)
 
 
 class Context(Told):
@@ -100,15 +101,15 @@ class Context(Told):
     def approve(self, tool: str, args: Mapping[str, Any], risk: Risk = "medium", reason: str | None = None) -> bool:
         """Whether the user lets `tool` run with `args`: asks, unless a rule or the session's mode says
         yes. Waits as long as it takes. A no is recorded as a denied tool call."""
-        return self._run.approve(Call(tool, args), risk, reason)
+        return self.run.approve(Call(tool, args), risk, reason)
 
     def ask(self, question: str, candidates: Sequence[str] = ()) -> str:
         """Asks the user and waits for the answer, as long as it takes; the run stays open."""
-        return self._run.ask(question, candidates)
+        return self.run.ask(question, candidates)
 
     def sleep(self, seconds: float) -> None:
         """Waits, unless the run is stopped meanwhile."""
-        self._run.wait(lambda: False, seconds)
+        self.run.wait(lambda: False, seconds)
 
 
 class AsyncContext(Told):
@@ -119,11 +120,11 @@ class AsyncContext(Told):
         self, tool: str, args: Mapping[str, Any], risk: Risk = "medium", reason: str | None = None
     ) -> bool:
         """As `Context.approve`, awaited."""
-        return await asyncio.to_thread(self._run.approve, Call(tool, args), risk, reason)
+        return await asyncio.to_thread(self.run.approve, Call(tool, args), risk, reason)
 
     async def ask(self, question: str, candidates: Sequence[str] = ()) -> str:
         """As `Context.ask`, awaited."""
-        return await asyncio.to_thread(self._run.ask, question, candidates)
+        return await asyncio.to_thread(self.run.ask, question, candidates)
 
 
 class ToolCall:

@@ -58,7 +58,7 @@ class FunctionAgent(Agent):
         loop, own = asyncio.get_running_loop(), asyncio.current_task()
         assert own is not None, "a coroutine runs in a task"
         ctx.on_abort(lambda: _cancel(loop, own))
-        result = self._function(task, AsyncContext(ctx._run))
+        result = self._function(task, AsyncContext(ctx.run))
         try:
             if isinstance(result, AsyncIterator):
                 async for piece in result:
