@@ -18,7 +18,7 @@ mod table;
 pub use backend::{Backend, Delivery, Exit, Runner, RunnerControl, StartSpec, Undelivered};
 pub(crate) use check::{check_runtime, start_runtime};
 pub(crate) use descriptors::{Descriptors, Listed};
-pub(crate) use genericagent::{Installation, install};
+pub(crate) use genericagent::{Installation, install, key_file};
 pub use manager::RunnerManager;
 pub use process::ProcessBackend;
 pub(crate) use process::find as find_program;

@@ -3,8 +3,10 @@
 
 mod bridge;
 mod install;
+mod keys;
 
 pub(crate) use install::{Installation, install};
+pub(crate) use keys::key_file;
 
 use super::manager::RunnerManager;
 use super::process::ProcessBackend;
