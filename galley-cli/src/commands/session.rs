@@ -278,7 +278,7 @@ async fn wait(args: WaitArgs, engine: &Engine, output: &mut Output) -> Result<()
         until_idle: args.until_idle.then_some(true),
     };
     until_interrupted(async {
-        let (first, mut frames) = engine.wait(command).await?;
+        let (first, mut frames) = engine.open(command).await?;
         output.line(&first)?;
         output.flush()?;
         copy(&mut frames, output).await
