@@ -4,7 +4,9 @@ use crate::engine::Engine;
 use crate::output::{Failure, Output};
 use clap::{Args, Subcommand};
 use galley_client::Error;
-use galley_client::protocol::socket::{ErrorTag, InstallEnd, InstallFrame, ModelSettings, RuntimeAdd, RuntimeCheck, RuntimeInstall, RuntimeList};
+use galley_client::protocol::socket::{
+    ErrorTag, InstallEnd, InstallFrame, ModelSettings, RuntimeAdd, RuntimeCheck, RuntimeInstall, RuntimeList, RuntimeRemove, RuntimeShow, RuntimeUse,
+};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -13,6 +15,15 @@ pub enum RuntimeCommand {
     /// List the runtimes
     #[command(after_help = "Example:\n  galley runtime list")]
     List,
+    /// Print one runtime
+    #[command(after_help = "Example:\n  galley runtime show mine")]
+    Show(One),
+    /// Make a runtime the one that new sessions use
+    #[command(after_help = "Example:\n  galley runtime use mine")]
+    Use(One),
+    /// Take a runtime out of the configuration; its sessions stay
+    #[command(after_help = "Example:\n  galley runtime remove mine")]
+    Remove(One),
     /// Configure a runtime
     #[command(
         after_help = "Examples:\n  galley runtime add mine --command=\"python3 /opt/mine/agent.py\"\n  galley runtime add external --backend=genericagent --ga-path=~/GenericAgent"
@@ -25,10 +36,13 @@ pub enum RuntimeCommand {
     Install(InstallArgs),
     /// Start a runtime for real, wait until it is ready, and stop it
     #[command(after_help = "Example:\n  galley runtime check mine")]
-    Check {
-        /// The runtime's name
-        name: String,
-    },
+    Check(One),
+}
+
+#[derive(Debug, Args)]
+pub struct One {
+    /// The runtime's name
+    name: String,
 }
 
 #[derive(Debug, Args)]
@@ -84,7 +98,10 @@ impl RuntimeCommand {
         match self {
             Self::List => output.rows(&engine.answer(RuntimeList {}).await?.result),
             Self::Add(args) => output.line(&engine.answer(args.command()?).await?.result),
-            Self::Check { name } => output.line(&engine.answer(RuntimeCheck { name }).await?.result),
+            Self::Show(One { name }) => output.line(&engine.answer(RuntimeShow { name }).await?.result),
+            Self::Use(One { name }) => output.line(&engine.answer(RuntimeUse { name }).await?.result),
+            Self::Remove(One { name }) => output.line(&engine.answer(RuntimeRemove { name }).await?.result),
+            Self::Check(One { name }) => output.line(&engine.answer(RuntimeCheck { name }).await?.result),
             Self::Install(args) => install(args.command()?, engine, output).await,
         }
     }
