@@ -4,10 +4,9 @@ use crate::calls::{Answer, Calls};
 use crate::error::Error;
 use crate::resources::{Approvals, Runtimes, Session, Sessions};
 use crate::stream::{Frames, Wait, Watch, WatchOptions};
-use crate::traits;
 use crate::transport::{SocketTransport, Transport, take_line};
 use bytes::{BufMut, Bytes, BytesMut};
-use galley_protocol::socket::{Command, Request, SessionWait, StreamCommand};
+use galley_protocol::socket::{Access, Command, Request, SessionWait, StreamCommand};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
@@ -21,8 +20,8 @@ use std::sync::Arc;
 /// does not.
 #[derive(Clone)]
 pub struct Client {
-    transport: Arc<dyn Transport>,
-    calls: Arc<Calls>,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) calls: Arc<Calls>,
 }
 
 /// One page of a list.
@@ -83,8 +82,8 @@ impl Client {
     /// # Errors
     /// As [`call`](Self::call).
     pub async fn answer<C: Command + 'static>(&self, mut command: C) -> Result<Answer, Error> {
-        let mut repeatable = traits::is_read::<C>();
-        if let Some(id) = traits::client_request_id(&mut command) {
+        let mut repeatable = C::ACCESS == Access::Read;
+        if let Some(id) = command.client_request_id() {
             id.get_or_insert_with(|| uuid::Uuid::new_v4().to_string());
             repeatable = true;
         }

@@ -37,7 +37,8 @@
 //! # Raw doors
 //!
 //! [`Client::answer`] returns a result and [`Client::frames`] a stream as Core wrote them,
-//! [`Client::raw`] speaks the wire line by line, and [`WatchEvent::raw`] is the runner's own line.
+//! [`Client::call_named`] and [`Client::stream_named`] take any command by its name with its arguments
+//! as JSON, [`Client::raw`] speaks the wire line by line, and [`WatchEvent::raw`] is the runner's own line.
 //! They are for programs that pass things on; nothing unknown is lost on the way.
 
 #![forbid(unsafe_code)]
@@ -46,15 +47,16 @@ pub mod blocking;
 mod calls;
 mod client;
 mod error;
+mod named;
 mod resources;
 mod stream;
-mod traits;
 mod transport;
 
 pub use calls::Answer;
 pub use client::{Client, Page};
 pub use error::Error;
 pub use galley_protocol as protocol;
+pub use named::{Batch, Batches};
 pub use resources::{Approvals, Runtimes, Session, Sessions};
 pub use stream::{Frames, Reconnect, Wait, WaitOutcome, Watch, WatchEvent, WatchItem, WatchOptions};
 pub use transport::{Connection, SocketTransport, Transport};

@@ -6,15 +6,17 @@ use crate::error::Error;
 use crate::lock::is_owned;
 use crate::paths;
 use crate::reads::{self, CoreView, FollowStream, PolledChanges, ProjectStream, ReadContext, SessionLogs, WaitStream};
-use crate::runner::{RunnerManager, check_runtime};
-use crate::server::{Answer, Call, ChannelLink, Counters, Responder, serve};
+use crate::runner::RunnerManager;
+use crate::runtimes::Runtimes;
+use crate::server::{Answer, Call, ChannelLink, Counters, InstallStream, Responder, serve};
 use crate::store::{ReadStore, SqliteReader};
 use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use galley_client::{Connection, Transport};
 use galley_protocol::socket::{
-    COMMANDS, Command, ProjectFollow, RuntimeAdd, RuntimeCheck, RuntimeCheckResult, SessionFollow, SessionWait, StreamCommand,
+    COMMANDS, Command, ProjectFollow, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeInstall, RuntimeRemove, RuntimeUse,
+    SessionFollow, SessionWait, StreamCommand,
 };
 use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
@@ -74,8 +76,13 @@ impl Responder for Inner {
             SessionWait::NAME => return Answer::stream(self.wait(&call).await),
             SessionFollow::NAME => return Answer::stream(self.follow(&call).await),
             ProjectFollow::NAME => return Answer::stream(self.project_follow(&call).await),
-            RuntimeAdd::NAME => return Answer::once(reads::arguments(RuntimeAdd::NAME, args).and_then(|add: RuntimeAdd| self.config.add(&add))),
+            RuntimeAdd::NAME => return Answer::once(self.add(args).await),
             RuntimeCheck::NAME => return Answer::once(self.check(args).await),
+            RuntimeRemove::NAME => return Answer::once(reads::arguments(RuntimeRemove::NAME, args).and_then(|args| self.config.remove(&args))),
+            RuntimeUse::NAME => {
+                return Answer::once(reads::arguments(RuntimeUse::NAME, args).and_then(|args: RuntimeUse| self.config.set_current(&args.name)));
+            }
+            RuntimeInstall::NAME => return Answer::stream(self.install(&call)),
             _ => {}
         }
         match reads::answer(self.as_ref(), &call.command, call.args.as_deref()).await {
@@ -144,11 +151,28 @@ impl SessionLogs for FileLogs {
 }
 
 impl Inner {
+    async fn add(&self, args: Option<&RawValue>) -> Result<RuntimeBrief, Error> {
+        let add = reads::arguments(RuntimeAdd::NAME, args)?;
+        self.runtimes(&self.manager()).add(add).await
+    }
+
     async fn check(&self, args: Option<&RawValue>) -> Result<RuntimeCheckResult, Error> {
-        let args: RuntimeCheck = reads::arguments(RuntimeCheck::NAME, args)?;
-        // Marked as this file's, not as a Core's: no Core takes it for something left behind.
-        let manager = RunnerManager::new(self.config.path());
-        check_runtime(&manager, &self.data_dir, self.config.get()?.runtime(&args.name)?).await
+        let check = reads::arguments(RuntimeCheck::NAME, args)?;
+        self.runtimes(&self.manager()).check(self.config.get()?.as_ref(), check).await
+    }
+
+    fn install(self: Arc<Self>, call: &Call) -> Result<InstallStream, Error> {
+        let install = reads::arguments(RuntimeInstall::NAME, call.args.as_deref())?;
+        Ok(InstallStream::start(call.request_id.clone(), async move |progress| self.runtimes(&self.manager()).install(install, progress).await))
+    }
+
+    /// Marked as this file's, not as a Core's: no Core takes what it starts for something left behind.
+    fn manager(&self) -> RunnerManager {
+        RunnerManager::new(self.config.path())
+    }
+
+    fn runtimes<'a>(&'a self, manager: &'a RunnerManager) -> Runtimes<'a> {
+        Runtimes { manager, data_dir: &self.data_dir, file: &self.config }
     }
 }
 

@@ -77,6 +77,7 @@ fn socket_commands(types: &mut SchemaGenerator) -> Value {
 fn access(access: Access) -> &'static str {
     match access {
         Access::Read => "read",
+        Access::Config => "config",
         Access::Core => "core",
     }
 }

@@ -27,12 +27,18 @@ pub struct Frames {
 
 impl Frames {
     /// Opens a connection and asks for the stream.
-    pub(crate) async fn open<C: StreamCommand + 'static>(transport: &dyn Transport, command: &C) -> Result<Self, Error> {
-        let request = Request::stream(command).and_then(|request| request.to_line()).map_err(|error| Error::Protocol(error.to_string()))?;
+    pub(crate) async fn open<C: StreamCommand>(transport: &dyn Transport, command: &C) -> Result<Self, Error> {
+        let request = Request::stream(command).map_err(|error| Error::Protocol(error.to_string()))?;
+        Self::request(transport, &request, command.is_acknowledged()).await
+    }
+
+    /// Opens a connection and asks for a stream, whose first frame comes at once if `acknowledged`.
+    pub(crate) async fn request(transport: &dyn Transport, request: &Request, acknowledged: bool) -> Result<Self, Error> {
+        let request = request.to_line().map_err(|error| Error::Protocol(error.to_string()))?;
         let connection = transport.connect().await?;
         // Should Core be gone already, the receiver tells.
         connection.sender.send(request.into()).await.ok();
-        let deadline = crate::traits::is_acknowledged(command).then(|| Box::pin(tokio::time::sleep(REPLY_TIMEOUT)));
+        let deadline = acknowledged.then(|| Box::pin(tokio::time::sleep(REPLY_TIMEOUT)));
         Ok(Self { connection, chunk: Bytes::new(), deadline, failed: false })
     }
 

@@ -21,4 +21,4 @@ macro_rules! inherent_next {
     };
 }
 
-use inherent_next;
+pub(crate) use inherent_next;

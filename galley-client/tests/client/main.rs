@@ -5,5 +5,6 @@
 mod blocking;
 mod calls;
 mod fake;
+mod named;
 mod socket;
 mod watch;

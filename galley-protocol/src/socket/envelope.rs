@@ -42,7 +42,11 @@ impl Request {
         Self::named(C::NAME, args)
     }
 
-    fn named(command: &str, args: &impl Serialize) -> Result<Self, serde_json::Error> {
+    /// A request by its name, for one reply or a stream.
+    ///
+    /// # Errors
+    /// When the arguments cannot be written as JSON.
+    pub fn named(command: &str, args: &impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self { command: command.to_owned(), args: Some(RawJson::new(args)?), schema_version: Some(SCHEMA_VERSION), request_id: None })
     }
 

@@ -55,8 +55,8 @@ pub use project::{
 pub use queue::{QueueAction, QueueItem, SessionQueue, SessionQueueEdit, SessionRetry};
 pub use registry::{COMMANDS, CommandInfo};
 pub use runtime::{
-    Backend, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeKind, RuntimeList, RuntimeRemove, RuntimeRemoved, RuntimeShow,
-    RuntimeUse,
+    Backend, InstallEnd, InstallFrame, InstallStep, ModelKind, ModelSettings, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult,
+    RuntimeInstall, RuntimeKind, RuntimeList, RuntimeRemove, RuntimeRemoved, RuntimeShow, RuntimeUse,
 };
 pub use session::{
     AskState, AttachmentKind, Dispatch, IfBusy, LlmChoice, MessageAttachment, MessageBrief, MessageRole, MessageState, NewSession, Origin,
@@ -77,8 +77,10 @@ pub const ACCEPTED_SCHEMA_VERSIONS: &[u32] = &[SCHEMA_VERSION];
 /// What a command needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Answered from the database, with or without Core.
+    /// Answered from the database, with or without Core; carrying it out twice is as good as once.
     Read,
+    /// Works on the configuration file, with or without Core.
+    Config,
     /// Needs a running Core.
     Core,
 }

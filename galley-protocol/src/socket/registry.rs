@@ -68,10 +68,10 @@ macro_rules! for_each_command {
                 ProjectDelete = "project.delete", Core -> ProjectDeleted;
                 RuntimeList = "runtime.list", Read -> Vec<RuntimeBrief>;
                 RuntimeShow = "runtime.show", Read -> RuntimeBrief;
-                RuntimeAdd = "runtime.add", Read -> RuntimeBrief;
-                RuntimeRemove = "runtime.remove", Read -> RuntimeRemoved;
-                RuntimeUse = "runtime.use", Read -> RuntimeBrief;
-                RuntimeCheck = "runtime.check", Read -> RuntimeCheckResult;
+                RuntimeAdd = "runtime.add", Config -> RuntimeBrief;
+                RuntimeRemove = "runtime.remove", Config -> RuntimeRemoved;
+                RuntimeUse = "runtime.use", Config -> RuntimeBrief;
+                RuntimeCheck = "runtime.check", Config -> RuntimeCheckResult;
                 CoreInfoGet = "core.info", Core -> CoreInfo;
                 CoreShutdown = "core.shutdown", Core -> CoreShutdownResult;
                 StreamCancel = "stream.cancel", Core -> StreamCancelled;
@@ -82,6 +82,7 @@ macro_rules! for_each_command {
                 SessionFollow = "session.follow", Read -> FollowFrame;
                 SessionsWatch = "sessions.watch", Core -> FeedFrame;
                 ProjectFollow = "project.follow", Read -> ProjectFrame;
+                RuntimeInstall = "runtime.install", Config -> InstallFrame;
             }
         }
     };
@@ -115,8 +116,8 @@ macro_rules! implement {
 
         /// Every command of this version.
         pub const COMMANDS: &[CommandInfo] = &[
-            $(CommandInfo { name: $name, access: Access::$access, streams: false },)+
-            $(CommandInfo { name: $stream_name, access: Access::$stream_access, streams: true },)+
+            $(CommandInfo { name: $name, access: Access::$access, streams: false, once: !(&[$(stringify!($id))?] as &[&str]).is_empty() },)+
+            $(CommandInfo { name: $stream_name, access: Access::$stream_access, streams: true, once: false },)+
         ];
     };
 }
@@ -132,4 +133,6 @@ pub struct CommandInfo {
     pub access: Access,
     /// Whether it is answered by a stream of frames.
     pub streams: bool,
+    /// Whether it takes a `clientRequestId`, by which it is carried out once even if sent twice.
+    pub once: bool,
 }

@@ -21,7 +21,8 @@ use crate::error::Error;
 use async_trait::async_trait;
 use galley_protocol::ipc::HistoryMessage;
 use galley_protocol::socket::{
-    Approval, HealthCheck, MessageBrief, ProjectBrief, ProjectTranscripts, SearchHit, SessionBrief, StatusSummary, Transcript,
+    Approval, HealthCheck, MessageBrief, ProjectBrief, ProjectOverview, ProjectTranscripts, QueueItem, SearchHit, SessionBrief, StatusSummary,
+    Transcript,
 };
 use readers::{Readers, opened};
 use rusqlite::{Connection, ErrorCode};
@@ -123,14 +124,13 @@ impl ReadStore for SqliteReader {
         self.readers.read(move |db| read::follow::transcript(db, &session_id, tail)).await
     }
 
-    async fn project_transcripts(&self, project_id: &str, tail: Option<u32>, all: bool) -> Result<Option<(ProjectTranscripts, i64)>, Error> {
+    async fn project_sessions(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
         let project_id = project_id.to_owned();
-        self.readers.read(move |db| read::follow::project(db, &project_id, tail, all)).await
+        self.readers.read(move |db| read::follow::sessions(db, &project_id)).await
     }
 
-    async fn project_members(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
-        let project_id = project_id.to_owned();
-        self.readers.read(move |db| read::follow::members(db, &project_id)).await
+    async fn newest_session(&self) -> Result<i64, Error> {
+        self.readers.read(read::follow::newest_session).await
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error> {
@@ -141,6 +141,30 @@ impl ReadStore for SqliteReader {
     async fn project(&self, id: &str) -> Result<Option<ProjectBrief>, Error> {
         let id = id.to_owned();
         self.readers.read(move |db| read::project::one(db, &id)).await
+    }
+
+    async fn projects(&self) -> Result<Vec<ProjectBrief>, Error> {
+        self.readers.read(read::project::all).await
+    }
+
+    async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error> {
+        let id = id.to_owned();
+        self.readers.read(move |db| read::project::overview(db, &id)).await
+    }
+
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
+        let id = id.to_owned();
+        self.readers.read(move |db| read::project::transcripts(db, &id, tail, all)).await
+    }
+
+    async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {
+        let session_id = session_id.to_owned();
+        self.readers.read(move |db| read::message::queue(db, &session_id)).await
+    }
+
+    async fn rules_of(&self, scope: Option<&str>) -> Result<Vec<Rule>, Error> {
+        let scope = scope.map(str::to_owned);
+        self.readers.read(move |db| read::approval::rules_of(db, scope.as_deref())).await
     }
 
     async fn status(&self) -> Result<StatusSummary, Error> {
@@ -205,12 +229,12 @@ impl ReadStore for SqliteStore {
         self.reader.transcript(session_id, tail).await
     }
 
-    async fn project_transcripts(&self, project_id: &str, tail: Option<u32>, all: bool) -> Result<Option<(ProjectTranscripts, i64)>, Error> {
-        self.reader.project_transcripts(project_id, tail, all).await
+    async fn project_sessions(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
+        self.reader.project_sessions(project_id).await
     }
 
-    async fn project_members(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
-        self.reader.project_members(project_id).await
+    async fn newest_session(&self) -> Result<i64, Error> {
+        self.reader.newest_session().await
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error> {
@@ -219,6 +243,26 @@ impl ReadStore for SqliteStore {
 
     async fn project(&self, id: &str) -> Result<Option<ProjectBrief>, Error> {
         self.reader.project(id).await
+    }
+
+    async fn projects(&self) -> Result<Vec<ProjectBrief>, Error> {
+        self.reader.projects().await
+    }
+
+    async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error> {
+        self.reader.project_overview(id).await
+    }
+
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
+        self.reader.project_transcripts(id, tail, all).await
+    }
+
+    async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {
+        self.reader.queue(session_id).await
+    }
+
+    async fn rules_of(&self, scope: Option<&str>) -> Result<Vec<Rule>, Error> {
+        self.reader.rules_of(scope).await
     }
 
     async fn status(&self) -> Result<StatusSummary, Error> {
@@ -273,6 +317,11 @@ impl SessionStore for SqliteStore {
     async fn rules(&self, scope: &str) -> Result<Vec<Rule>, Error> {
         let scope = scope.to_owned();
         self.reader.readers.read(move |db| read::approval::rules(db, &scope)).await
+    }
+
+    async fn project_members(&self, id: &str) -> Result<Vec<String>, Error> {
+        let id = id.to_owned();
+        self.reader.readers.read(move |db| read::project::members(db, &id)).await
     }
 
     async fn request(&self, client_request_id: &str) -> Result<Option<(String, String)>, Error> {

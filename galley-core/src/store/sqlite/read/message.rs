@@ -3,7 +3,7 @@
 use super::super::cells::Cells;
 use super::session_key;
 use crate::store::{MessageQuery, MessageRow};
-use galley_protocol::socket::MessageBrief;
+use galley_protocol::socket::{MessageBrief, MessageState, QueueItem};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 /// What [`row`] reads, in its order.
@@ -45,15 +45,15 @@ pub(in super::super) fn one(db: &Connection, id: &str) -> Result<Option<MessageB
 
 /// The last messages of a session that fit the query, oldest first.
 pub(in super::super) fn transcript(db: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
-    transcript_in(&*db.unchecked_transaction()?, query)
+    of_session(&*db.unchecked_transaction()?, query)
 }
 
-/// The same, within a transaction.
-pub(super) fn transcript_in(db: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
-    let Some(session) = session_key(db, &query.session_id)? else { return Ok(Vec::new()) };
+/// As [`transcript`], within a transaction.
+pub(super) fn of_session(snapshot: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
+    let Some(session) = session_key(snapshot, &query.session_id)? else { return Ok(Vec::new()) };
     let before = match &query.before {
         None => i64::MAX,
-        Some(id) => db
+        Some(id) => snapshot
             .prepare_cached("SELECT key FROM message WHERE id = ?1 AND session = ?2")?
             .query_row(params![id, session], |row| row.get(0))
             .optional()?
@@ -64,11 +64,19 @@ pub(super) fn transcript_in(db: &Connection, query: &MessageQuery) -> Result<Vec
          WHERE m.session = ?1 AND m.key < ?2 AND (?3 OR m.visibility <> 'internal') ORDER BY m.key DESC LIMIT ?4"
     );
     let limit = query.limit.map_or(-1, i64::from);
-    let mut statement = db.prepare_cached(&sql)?;
+    let mut statement = snapshot.prepare_cached(&sql)?;
     let rows = statement.query_map(params![session, before, query.internal, limit], row)?;
     let mut messages = rows.map(|row| row.map(MessageRow::into_brief)).collect::<Result<Vec<_>>>()?;
     messages.reverse();
     Ok(messages)
+}
+
+/// What waits in a session, in the order it will be handed over.
+pub(in super::super) fn queue(db: &Connection, session_id: &str) -> Result<Vec<QueueItem>> {
+    let snapshot = db.unchecked_transaction()?;
+    let Some(session) = session_key(&snapshot, session_id)? else { return Ok(Vec::new()) };
+    let waiting = open(&snapshot, session)?.into_iter().filter(|row| row.state != Some(MessageState::Dispatched));
+    Ok(waiting.zip(1..).map(|(row, position)| row.into_queue_item(position)).collect())
 }
 
 /// User messages of a session that are queued, pending or dispatched, by rank, then age.
