@@ -1,7 +1,7 @@
 """One task in GA: what its hooks saw, and how it ended.
 
-Everything here happens on GA's worker thread unless it says otherwise, and nothing raises there: GA would
-take it for a fault of its own.
+Everything here happens on GA's worker thread unless it says otherwise, and nothing raises there unless it
+says so: GA would take it for a fault of its own.
 """
 
 from __future__ import annotations
@@ -140,10 +140,9 @@ class GaRun:
             self._dispatching = False
 
     def call_started(self, call: Call) -> None:
-        """A tool begins to run."""
+        """A tool begins to run; raises `Aborted` if it must not any more."""
+        self.run.start_call(call)
         self._open_call = call
-        with suppress(Aborted):
-            self.run.start_call(call)
 
     def call_said(self, text: Any) -> None:
         """The running tool says something; from any thread."""

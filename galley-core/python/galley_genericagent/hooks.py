@@ -126,6 +126,8 @@ def _gated_handler(tree: Tree, seam: Seam, preview: Preview) -> type:
                 call = Call(tool_name, preview.args(tool_name, args, run.reply_text))
                 try:
                     allowed = self._ask(run, call)
+                    if allowed:
+                        run.call_started(call)
                 except Aborted:
                     # GA looks whether it was stopped when it gets this.
                     yield "[Stopped]\n"
@@ -133,7 +135,6 @@ def _gated_handler(tree: Tree, seam: Seam, preview: Preview) -> type:
                 if not allowed:
                     yield "[Denied]\n"
                     return self._denied(tool_name, args, response, rest[0] if rest else named.get("index", 0))
-                run.call_started(call)
                 try:
                     outcome = yield from _tapped(inner(tool_name, args, response, *rest, **named), run.call_said)
                 except GeneratorExit:

@@ -103,7 +103,9 @@ class Lab:
         bridge = str(TREE / "galley_genericagent" / "__main__.py")
         return [self.python, bridge, "--ga-path", str(self.tree), *arguments]
 
-    def start(self, *arguments: str, env: Mapping[str, str] | None = None, core_pid: int | None = None) -> RunnerProcess:
+    def start(
+        self, *arguments: str, env: Mapping[str, str] | None = None, core_pid: int | None = None
+    ) -> RunnerProcess:
         """Starts a bridge; the key file is written unless there is one."""
         keys = (self.folder if self.real else self.tree) / "mykey.json"
         if not keys.exists():

@@ -74,10 +74,10 @@ class RunnerProcess:
         deadline = time.monotonic() + seconds
         while True:
             while self._seen < len(self.events):
-                event = self.events[self._seen]
+                seen = self.events[self._seen]
                 self._seen += 1
-                if event["kind"] == kind and all(event.get(name) == value for name, value in fields.items()):
-                    return event
+                if seen["kind"] == kind and all(seen.get(name) == value for name, value in fields.items()):
+                    return seen
             try:
                 event = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
@@ -90,7 +90,7 @@ class RunnerProcess:
     def run(self, text: str, **fields: Any) -> list[Event]:
         """Sends a message and returns the events of its run, once it is complete."""
         start = len(self.events)
-        self.send("user_message", text=text, images=[], **fields)
+        self.send("user_message", text=text, **fields)
         self.expect("run_complete")
         return self.events[start:]
 

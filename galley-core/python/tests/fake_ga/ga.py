@@ -64,7 +64,9 @@ class GenericAgentHandler(BaseHandler):
 
     def do_file_write(self, args, response):
         yield "[Action] Writing\n"
-        content = args.get("content") or re.search(r"<file_content>(.*)</file_content>", response.content, re.S).group(1)
+        content = args.get("content") or re.search(r"<file_content>(.*)</file_content>", response.content, re.S).group(
+            1
+        )
         with open(os.path.join(self.cwd, args["path"]), "w", encoding="utf-8") as file:
             file.write(content.strip())
         return StepOutcome({"status": "success"}, next_prompt="\n")
