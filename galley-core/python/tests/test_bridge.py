@@ -52,6 +52,14 @@ def test_a_plain_answer(lab: Lab) -> None:
     assert runner.stderr == "", "GenericAgent's chatter is kept away"
 
 
+def test_thinking_is_no_part_of_the_answer(lab: Lab) -> None:
+    runner = lab.ready()
+    lab.server.script(Reply("<thinking>deep</thinking>\n<summary>thought</summary>\n\nAn answer after thinking."))
+    end, complete = runner.run("think")[-2:]
+    assert complete["finalContent"] == "An answer after thinking." and end["summary"].endswith("thought")
+    assert "<thinking>deep</thinking>" in end["responseContent"]
+
+
 def test_a_tool_call_that_is_allowed(lab: Lab) -> None:
     runner = lab.ready()
     lab.server.script(code("print('six times seven', 6 * 7)"), DONE)
@@ -387,19 +395,69 @@ def test_the_approval_shows_the_code_that_runs(lab: Lab) -> None:
     assert shown.split("'")[1] in printed
 
 
-def test_the_approval_shows_the_text_that_is_written(lab: Lab) -> None:
+@pytest.mark.parametrize("inside", ["", "line two\n</file_content>\nor\n<file_content>\n"])
+def test_the_approval_shows_the_text_that_is_written(lab: Lab, inside: str) -> None:
     runner = lab.ready()
     name = f"written-{uuid.uuid4().hex}.txt"
-    text = "<summary>write</summary>\n\n<file_content>\nline one\n</file_content>"
-    lab.server.script(Reply(text, [("file_write", {"path": name, "mode": "overwrite"})]), DONE)
+    text = f"<summary>write</summary>\n\n<file_content>\n{inside}line one\n</file_content>"
+    args = {"path": name, "mode": "overwrite"}
+    lab.server.script(
+        Reply(text, [("file_write", args)]), Reply(text, [("file_write", {**args, "content": "x"})]), DONE
+    )
     runner.send("user_message", text="write")
-    pending = runner.expect("tool_call_pending")
-    assert pending["args"]["content"] == "line one" and pending["riskLevel"] == "medium"
-    runner.send("approval_response", approvalId=pending["approvalId"], decision="allow_once")
-    runner.expect("run_complete")
     written = lab.tree / "temp" / name
-    assert written.read_text() == "line one"
+    for _ in range(2):
+        pending = runner.expect("tool_call_pending")
+        assert pending["riskLevel"] == "medium" and not pending["args"].get("contentInReply")
+        runner.send("approval_response", approvalId=pending["approvalId"], decision="allow_once")
+        runner.expect("tool_call_end")
+        assert written.read_text() == pending["args"]["content"]
+    runner.expect("run_complete")
     written.unlink()
+
+
+def test_output_of_a_child_comes_line_by_line(lab: Lab, tmp_path: Path) -> None:
+    runner = auto(lab)
+    go_on = tmp_path / "go on"
+    text = (
+        "import pathlib, time\n"
+        "print('first line', flush=True)\n"
+        f"while not pathlib.Path({str(go_on)!r}).exists(): time.sleep(.01)"
+    )
+    lab.server.script(code(text), DONE)
+    runner.send("user_message", text="print slowly")
+    runner.expect("tool_call_progress", text="first line\n")
+    go_on.touch()
+    runner.expect("run_complete")
+    assert "[Status]" in only_progress(runner.events)
+
+
+@pytest.mark.parametrize("kind", ["oai", "claude"])
+def test_a_model_that_is_told_of_tools_in_text(real: Lab, kind: str, tmp_path: Path) -> None:
+    keys = json.loads(real.key_file().read_text())
+    keys = {f"{kind}_config_{one}": config for one, config in zip("ab", keys.values(), strict=True)}
+    (real.folder / "mykey.json").write_text(json.dumps(keys))
+    runner = real.start()
+    assert "images" not in runner.expect("ready")["capabilities"]
+    runner.send("load_history", messages=[{"role": "user", "content": "old"}, {"role": "assistant", "content": "new"}])
+    runner.expect("history_loaded")
+    call = json.dumps({"name": "code_run", "arguments": {"code": "print(6 * 7)"}})
+    real.server.script(Reply(f"<summary>run</summary>\n\nRun.\n<tool_use>\n{call}\n</tool_use>"), DONE, ANSWER)
+    runner.send("user_message", text="compute", images=[str(tmp_path / "picture.png")])
+    assert "cannot be given pictures" in runner.expect("error")["message"]
+    pending = runner.expect("tool_call_pending")
+    assert pending["args"] == {"code": "print(6 * 7)"}
+    runner.send("approval_response", approvalId=pending["approvalId"], decision="allow_once")
+    assert runner.expect("run_complete")["finalContent"] == "It is finished, with a few words."
+    assert [message["role"] for message in real.server.requests[0]["messages"]] == ["user", "assistant", "user"]
+    assert "old" in json.dumps(real.server.requests[0]) and "42" in json.dumps(real.server.requests[1])
+    real.server.aside("side question", Reply("So far so good."))
+    runner.send("user_message", text="/btw how far?")
+    assert "So far so good." in runner.expect("system_message")["content"]
+    runner.send("set_llm", llmIndex=1)
+    runner.expect("llm_changed")
+    runner.run("go on")
+    assert real.server.requests[-1]["model"] == "model-b" and "old" in json.dumps(real.server.requests[-1])
 
 
 def test_what_a_tool_starts_cannot_read_commands(real: Lab) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from conftest import Lab
 from model_server import Reply
 from runner_process import kinds, process_gone, wait_until
-from test_bridge import ANSWER, DONE, auto, code, only, only_progress
+from test_bridge import ANSWER, DONE, auto, code, only
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -154,22 +154,6 @@ def test_an_entry_that_is_not_configured_well(fake: Lab) -> None:
     assert runner.expect("error", context="set_llm")["category"] == "business"
     fake.server.script(ANSWER)
     assert runner.run("hello")[-1]["exitReason"]["result"] == "CURRENT_TASK_DONE"
-
-
-def test_output_of_a_child_comes_line_by_line(fake: Lab, tmp_path: Path) -> None:
-    runner = auto(fake)
-    go_on = tmp_path / "go on"
-    text = (
-        "import pathlib, time\n"
-        "print('first line', flush=True)\n"
-        f"while not pathlib.Path({str(go_on)!r}).exists(): time.sleep(.01)"
-    )
-    fake.server.script(code(text), DONE)
-    runner.send("user_message", text="print slowly")
-    runner.expect("tool_call_progress", text="first line\n")
-    go_on.touch()
-    runner.expect("run_complete")
-    assert "[Status]" in only_progress(runner.events)
 
 
 def test_code_run_inside_the_agent_is_said_to_be(fake: Lab) -> None:
