@@ -26,7 +26,7 @@ def attached(tree: Tree, client: Any, paths: Sequence[str], complain: Complain) 
     if paths and not takes_pictures(client):
         _complain(complain, "this model cannot be given pictures; they were left out")
         paths = ()
-    backend = getattr(client, "backend", None)
+    backend: Any = getattr(client, "backend", None)
     blocks = [block for path in paths if (block := _block(tree, backend, path, complain))]
     if not blocks:
         yield

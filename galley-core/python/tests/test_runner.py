@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import signal
 import subprocess
 import sys
+import termios
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -450,6 +452,34 @@ def test_the_end_of_the_parent(tmp_path: Path) -> None:
     parent.wait()
     assert runner.wait(5) == 0
     runner.close()
+
+
+@pytest.mark.parametrize("way", ["shutdown", "eof"])
+def test_an_end_while_nobody_reads(tmp_path: Path, way: str) -> None:
+    script = tmp_path / "agent.py"
+    script.write_text(
+        "from galley.runner import run\ndef agent(task, ctx):\n  while True: yield 'x' * 1000\nrun(agent)"
+    )
+    command = [sys.executable, str(script)]
+    environment = {"PYTHONPATH": str(TREE), "PATH": "/usr/bin"}
+    runner = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert runner.stdin is not None and runner.stdout is not None
+    with runner:
+        runner.stdin.write(b'{"kind":"user_message","text":"go"}\n')
+        runner.stdin.flush()
+        wait_until(lambda: waiting_bytes(runner.stdout) > 60_000, what="a full pipe")
+        runner.stdin.write(b'{"kind":"abort"}\n')
+        runner.stdin.flush()
+        if way == "shutdown":
+            runner.stdin.write(b'{"kind":"shutdown"}\n')
+            runner.stdin.flush()
+        else:
+            runner.stdin.close()
+        assert runner.wait(4) == 0
+
+
+def waiting_bytes(pipe: Any) -> int:
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4), sys.byteorder)
 
 
 def test_a_start_that_fails(start: Start) -> None:
