@@ -14,14 +14,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 TREE = Path(__file__).parents[1]
 
 Event = dict[str, Any]
 
+_SCHEMA = json.loads((TREE.parents[1] / "schema" / "galley-v1.json").read_text(encoding="utf-8"))
+_EVENTS = Draft202012Validator({"$ref": "#/$defs/Event", "$defs": _SCHEMA["$defs"]})
+
 
 class RunnerProcess:
-    """A started runner. Every line it writes must be an event, in the right order; that is checked when
-    it is closed."""
+    """A started runner. Every line it writes must be an event of the protocol, in the right order; that
+    is checked when it is closed."""
 
     def __init__(
         self, command: Sequence[str], env: Mapping[str, str] | None = None, *, core_pid: int | None = None
@@ -124,6 +129,8 @@ class RunnerProcess:
             assert pipe is not None
             pipe.close()
         check_order(self.events)
+        for event in self.events:
+            _EVENTS.validate(event)
 
     def _read_events(self) -> None:
         assert self.process.stdout is not None

@@ -458,7 +458,7 @@ def test_the_end_of_the_parent(tmp_path: Path) -> None:
 def test_an_end_while_nobody_reads(tmp_path: Path, way: str) -> None:
     script = tmp_path / "agent.py"
     script.write_text(
-        "from galley.runner import run\ndef agent(task, ctx):\n  while True: yield 'x' * 1000\nrun(agent)"
+        "from galley.runner import run\ndef agent(task, ctx):\n  while True: yield 'x' * 10_000\nrun(agent)"
     )
     command = [sys.executable, str(script)]
     environment = {"PYTHONPATH": str(TREE), "PATH": "/usr/bin"}
