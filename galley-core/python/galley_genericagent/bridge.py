@@ -117,9 +117,10 @@ class GenericAgentBridge(Agent):
 
     def attach_pet(self, port: int) -> None:
         self._pet.attach(port, lambda: self._host.emit("pet_attached", port=port), self._host.report)
-        hooks.observe_turns(self._agent, f"galley_pet_{self._host.arguments.session_id}", self._tell_pet)
+        hooks.observe_turns(self._agent, self._pet_hook(), self._tell_pet)
 
     def detach_pet(self) -> None:
+        hooks.forget_turns(self._agent, self._pet_hook())
         self._pet.detach()
 
     def close(self) -> None:
@@ -157,6 +158,9 @@ class GenericAgentBridge(Agent):
 
     def _stop_loop(self) -> None:
         self._agent.stop_sig = True
+
+    def _pet_hook(self) -> str:
+        return f"galley_pet_{self._host.arguments.session_id}"
 
     def _tell_pet(self, seen: Any) -> None:
         if isinstance(seen, dict) and not seen.get("exit_reason"):

@@ -61,6 +61,11 @@ def observe_turns(agent: Any, name: str, hook: Callable[[Any], None]) -> None:
     agent._turn_end_hooks = {**(getattr(agent, "_turn_end_hooks", None) or {}), name: hook}
 
 
+def forget_turns(agent: Any, name: str) -> None:
+    """Takes a hook of `observe_turns` back."""
+    agent._turn_end_hooks = {other: hook for other, hook in agent._turn_end_hooks.items() if other != name}
+
+
 def _observed_loop(loop: Callable[..., Any], seam: Seam) -> Callable[..., Any]:
     def agent_runner_loop(*args: Any, **kwargs: Any) -> Generator[Any, None, Any]:
         run = seam.current

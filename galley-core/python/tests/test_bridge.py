@@ -207,20 +207,20 @@ def test_abort_inside_an_approval(lab: Lab) -> None:
 
 def test_another_model_gets_the_conversation(lab: Lab) -> None:
     runner = lab.ready()
-    lab.server.script(Reply("<summary>noted</summary>\n\nThe word is marzipan, noted."), ANSWER)
+    looking = Reply("<summary>look</summary>\n\nLooking it up.", [("file_read", {"path": "nothing.txt"})])
+    lab.server.script(looking, Reply("<summary>noted</summary>\n\nThe word is marzipan, noted."), ANSWER)
     runner.run("remember the word marzipan")
     runner.send("set_llm", llmIndex=1)
     changed = runner.expect("llm_changed")
     assert changed["index"] == 1 and changed["name"].endswith("/model-b")
     runner.run("which word?")
-    request = lab.server.requests[1]
-    assert request["model"] == "model-b"
-    assert [message["role"] for message in request["messages"] if message["role"] != "system"] == [
-        "user",
-        "assistant",
-        "user",
-    ]
+    request = lab.server.requests[2]
+    roles = [message["role"] for message in request["messages"] if message["role"] != "system"]
+    assert request["model"] == "model-b" and roles == ["user", "assistant"] * 2 + ["user"]
     assert "The word is marzipan" in json.dumps(request["messages"])
+    if lab.real:
+        # It does not carry the conversation itself, and sends one model's blocks to another as they are.
+        assert '"tool_use"' not in json.dumps(request["messages"])
     runner.send("set_llm", llmIndex=2)
     assert runner.expect("error")["category"] == "business"
     runner.send("set_llm", llmIndex=-1)
@@ -274,9 +274,17 @@ def test_a_refusal_of_the_model(lab: Lab, status: int, body: str, hint: str | No
     assert error.get("hint") == hint and error["category"] == "runtime" and error["retryable"], error
     assert str(status) in error["message"] and "sk-very-secret" not in json.dumps(events)
     assert events[-2] is error, "the error is the last word before the end, so that the run counts as failed"
-    assert events[-1]["finalContent"] is None and streamed(events) == ""
+    assert events[-1]["finalContent"] is None and streamed(events).strip() == "" and "turn_end" not in kinds(events)
     lab.server.script(ANSWER)
     assert runner.run("again")[-1]["exitReason"]["result"] == "CURRENT_TASK_DONE"
+
+
+def test_an_answer_that_speaks_of_errors_is_an_answer(lab: Lab) -> None:
+    runner = lab.ready()
+    text = "<summary>read</summary>" + "\n" + "The log says\nError: 1" + "\nError: and Error: more. Harmless."
+    lab.server.script(Reply(text))
+    events = runner.run("read the log")
+    assert "error" not in kinds(events) and streamed(events).strip() == text
 
 
 def test_a_model_that_refuses_connections(lab: Lab) -> None:
