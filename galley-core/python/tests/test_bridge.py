@@ -164,7 +164,7 @@ def test_abort_while_the_model_has_not_answered(lab: Lab) -> None:
     runner.send("user_message", text="think long")
     lab.server.wait_asked(1)
     runner.send("abort")
-    assert runner.expect("run_complete", seconds=2)["exitReason"]["result"] == "ABORTED"
+    assert runner.expect("run_complete", seconds=5)["exitReason"]["result"] == "ABORTED"
     lab.server.script(ANSWER)
     events = runner.run("again")
     assert events[-1]["exitReason"]["result"] == "CURRENT_TASK_DONE" and "error" not in kinds(events)
@@ -197,7 +197,7 @@ def test_abort_inside_an_approval(lab: Lab) -> None:
     runner.send("user_message", text="run")
     pending = runner.expect("tool_call_pending")
     runner.send("abort")
-    assert runner.expect("run_complete", seconds=2)["exitReason"]["result"] == "ABORTED"
+    assert runner.expect("run_complete", seconds=5)["exitReason"]["result"] == "ABORTED"
     runner.send("approval_response", approvalId=pending["approvalId"], decision="allow_once")
     assert runner.expect("error")["category"] == "business"
     assert "tool_call_start" not in kinds(runner.events)

@@ -263,7 +263,7 @@ def test_abort(start: Start, where: str) -> None:
     runner.send("user_message", text="go")
     runner.expect("turn_start" if where == "between steps" else "turn_progress")
     runner.send("abort")
-    complete = runner.expect("run_complete", seconds=2)
+    complete = runner.expect("run_complete", seconds=5)
     assert complete["exitReason"]["result"] == "ABORTED"
     assert runner.run("again")[-1]["exitReason"]["result"] == "CURRENT_TASK_DONE"
     assert "error" not in kinds(runner.events)
@@ -308,7 +308,7 @@ def test_an_agent_that_does_not_stop_holds_up_the_next_message(start: Start, tmp
     assert runner.expect("run_complete")["exitReason"]["result"] == "ABORTED"
     # Stopped while it is queued: it never begins.
     runner.send_raw(b'{"kind":"user_message","text":"queued"}\n{"kind":"abort"}\n')
-    assert runner.expect("run_complete", seconds=2)["totalTurns"] == 0
+    assert runner.expect("run_complete", seconds=5)["totalTurns"] == 0
     runner.send("user_message", text="next")
     (tmp_path / "go").touch()
     runner.expect("turn_progress", delta="next")

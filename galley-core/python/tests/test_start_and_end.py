@@ -154,7 +154,7 @@ def test_shutdown_while_waiting_for_approval(real: Lab, tmp_path: Path) -> None:
     runner.send("user_message", text="touch")
     runner.expect("tool_call_pending")
     runner.send("shutdown")
-    assert runner.wait(3) == 0 and not touched.exists()
+    assert runner.wait(5) == 0 and not touched.exists()
 
 
 def test_shutdown_lets_a_run_finish(real: Lab) -> None:
@@ -164,5 +164,5 @@ def test_shutdown_lets_a_run_finish(real: Lab) -> None:
     real.server.wait_asked(1)
     runner.send("shutdown")
     real.server.release()
-    assert runner.wait(3) == 0
+    assert runner.wait(5) == 0
     assert runner.events[-1]["finalContent"] == "A late answer."
