@@ -36,7 +36,7 @@ impl InstallStream {
         }
         match (&mut self.outcome).await {
             Ok(Ok(runtime)) => {
-                InstallFrame::End { request_id, reason: InstallEnd::Installed, runtime: Some(runtime), error: None, message: None, detail: None }
+                InstallFrame::End { request_id, reason: InstallEnd::Installed, runtime: Some(Box::new(runtime)), error: None, message: None, detail: None }
             }
             Ok(Err(error)) => self.failed(&error),
             Err(_) => self.failed(&Error::Internal("the installation broke off".to_owned())),
