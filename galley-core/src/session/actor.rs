@@ -525,7 +525,9 @@ impl Actor {
         let (command, purpose) = match order {
             Order::Command { command, purpose } => (Ok(Some(command)), purpose),
             Order::Rules { scope } => (rules(self.store.clone(), &scope).await.map(Some), Purpose::None),
-            Order::History { exclude } => (history(self.store.clone(), self.state.id(), exclude.as_deref()).await, Purpose::History),
+            Order::History { exclude, replaces } => {
+                (history(self.store.clone(), self.state.id(), exclude.as_deref(), replaces).await, Purpose::History)
+            }
         };
         let command = match command {
             Ok(Some(command)) => command,
@@ -581,9 +583,9 @@ async fn rules(store: Arc<dyn SessionStore>, scope: &str) -> Result<Command, Err
     }))
 }
 
-async fn history(store: Arc<dyn SessionStore>, session_id: &str, exclude: Option<&str>) -> Result<Option<Command>, Error> {
+async fn history(store: Arc<dyn SessionStore>, session_id: &str, exclude: Option<&str>, replaces: bool) -> Result<Option<Command>, Error> {
     let messages = store.history(session_id, exclude).await?;
-    Ok((!messages.is_empty()).then_some(Command::LoadHistory(LoadHistory { messages })))
+    Ok((replaces || !messages.is_empty()).then_some(Command::LoadHistory(LoadHistory { messages })))
 }
 
 /// Waits for a future that may not be there.

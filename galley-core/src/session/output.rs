@@ -78,10 +78,13 @@ pub enum Order {
         /// `ungrouped` or a project.
         scope: String,
     },
-    /// `load_history`, read by the actor; skipped when there is nothing to load.
+    /// `load_history`, read by the actor.
     History {
         /// The message about to be sent.
         exclude: Option<String>,
+        /// The runner remembers something that this replaces; otherwise it is skipped when there is
+        /// nothing to load.
+        replaces: bool,
     },
 }
 

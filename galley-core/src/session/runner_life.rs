@@ -2,7 +2,7 @@
 
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer, describe_exit};
 use super::sending::clear_run_timers;
-use super::state::{Delivered, Down, Ending, Form, Gate, Hold, Outcome, Run, RunnerPhase, SessionState, Stage, Waiting};
+use super::state::{Abilities, Delivered, Down, Ending, Form, Gate, Hold, Outcome, Run, RunnerPhase, SessionState, Stage, Waiting};
 use crate::error::{Error, StartCause};
 use crate::runner::Exit;
 use crate::store::Change;
@@ -11,7 +11,7 @@ use galley_protocol::RawJson;
 use galley_protocol::ipc::{
     Category, Command, ErrorEvent, ExitReason, ExitResult, LlmChanged, PROTOCOL_VERSION, Ready, SetLlm, SetYoloMode, Severity, Shutdown,
 };
-use galley_protocol::socket::{ApprovalState, Dispatch, EndReason, LlmChoice, MessageState, SessionStatus, Submitted, Visibility, Warning};
+use galley_protocol::socket::{ApprovalState, Dispatch, EndReason, LlmChoice, MessageState, SessionStatus, Submitted, Warning};
 use serde_json::json;
 
 impl SessionState {
@@ -19,7 +19,8 @@ impl SessionState {
         self.generation += 1;
         self.runner = RunnerPhase::Starting(Stage::Spawn);
         self.announces = false;
-        self.self_start = false;
+        self.abilities = Abilities::default();
+        self.remembers_superseded = false;
         out.effect(Effect::StartRunner { generation: self.generation, llm_no: self.row.llm_index, project: self.row.project_id.clone() });
         out.effect(Effect::SetTimer { timer: Timer::Start, after: self.limits.ready });
     }
@@ -67,7 +68,7 @@ impl SessionState {
         if let Ok(llms) = serde_json::to_string(&ready.available_llms) {
             out.change(Change::SetSetting { key: format!("llms:{}", self.row.runtime_id), value: Some(llms) });
         }
-        self.self_start = ready.capabilities.as_ref().is_some_and(|all| all.iter().any(|one| one == "self_start"));
+        self.abilities = Abilities::of(ready.capabilities.as_deref());
         self.llms = ready.available_llms;
         self.order(Order::Rules { scope: self.scope().to_owned() }, out);
         if self.is_automatic() {
@@ -107,7 +108,21 @@ impl SessionState {
             return self.runner_is_up(now, out);
         }
         self.enter(Stage::History, out);
-        self.order_history(out);
+        self.order_history(false, out);
+    }
+
+    /// The runner remembers what was taken out of the conversation: before it gets its next message,
+    /// it is told the conversation as it is now, or makes room for one that is.
+    pub(super) fn renew_runner(&mut self, now: Timestamp, out: &mut Output) {
+        self.gate = Gate::Reserved;
+        self.set_status(now, SessionStatus::Connecting);
+        if self.abilities.reload_history {
+            self.remembers_superseded = false;
+            self.enter(Stage::History, out);
+            return self.order_history(true, out);
+        }
+        self.runner = RunnerPhase::Ending(Ending { reason: EndReason::SubprocessExited, ..Ending::crashed() });
+        self.ask_to_exit(out);
     }
 
     fn enter(&mut self, stage: Stage, out: &mut Output) {
@@ -319,17 +334,15 @@ impl SessionState {
     /// Core starts again and finds the session in the middle of something: say what is known.
     pub(super) fn recover(&mut self, now: Timestamp, out: &mut Output) {
         let interrupted = matches!(self.row.status, SessionStatus::Connecting | SessionStatus::Running | SessionStatus::WaitingApproval);
-        for approval in &mut self.approvals {
-            if approval.row.state == ApprovalState::Answered {
-                approval.row.reason = Some("delivery unknown".to_owned());
-            }
+        for open in std::mem::take(&mut self.approvals) {
+            let answered = open.row.state == ApprovalState::Answered;
+            let why = if answered { "delivery unknown" } else { "Galley stopped before anybody answered" };
+            self.cancel_approval(now, open, why, out);
         }
-        self.cancel_approvals(now, "Galley stopped before the answer was delivered", out);
-        if interrupted {
+        let note = interrupted.then(|| {
             self.log_core_error(now, "core_restart", "Galley stopped while this session was at work".to_owned(), &Exit::default(), out);
-            let text = "Galley stopped while this session was at work. What had arrived is kept; the message was not sent again.";
-            out.change(Change::InsertMessage(Box::new(self.system_row(now, text.to_owned(), Visibility::Visible, None))));
-        }
+            "Galley stopped while this session was at work. What had arrived is kept; the message was not sent again.".to_owned()
+        });
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|row| row.turn_index);
         let had_run = !orphans.is_empty() || matches!(self.row.status, SessionStatus::Running | SessionStatus::WaitingApproval);
@@ -340,9 +353,10 @@ impl SessionState {
             run.unsaved_text = true;
             run.messages = orphans.into_iter().map(Waiting::restored).collect();
             self.gate = Gate::Open(Box::new(run));
-            self.close(now, crashed(None), out);
-        } else if interrupted {
+            self.close(now, Outcome { note, ..crashed(None) }, out);
+        } else if let Some(note) = note {
             self.set_status(now, SessionStatus::Error);
+            self.note(now, note, out);
         }
     }
 
@@ -375,5 +389,5 @@ fn reply_gone(waiters: Vec<ReplyTo>, out: &mut Output) {
 /// The outcome of a run that died with its runner.
 fn crashed(data: Option<RawJson>) -> Outcome {
     let exit = ExitReason { result: ExitResult::Unknown("CRASHED".to_owned()), data };
-    Outcome { status: SessionStatus::Error, message: MessageState::Failed, exit, down: None }
+    Outcome { status: SessionStatus::Error, message: MessageState::Failed, exit, down: None, note: None }
 }

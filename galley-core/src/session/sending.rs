@@ -1,7 +1,7 @@
 //! Sending: where a message goes, and what the queue does.
 
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
-use super::state::{Asker, Delivered, Earlier, Form, Gate, Hold, NewMessage, Recent, Run, RunnerPhase, SessionState, Waiting};
+use super::state::{Asker, Delivered, Earlier, Form, Gate, Hold, NewMessage, Question, Recent, Run, RunnerPhase, SessionState, Stage, Waiting};
 use crate::error::{Error, StartCause};
 use crate::store::{Change, MessageRow};
 use crate::time::Timestamp;
@@ -53,8 +53,9 @@ impl SessionState {
         let mut waiting = Waiting { askers: vec![asker], ..Waiting::restored(self.accept(now, message)) };
         self.remember(&waiting.row);
         if answers && let Some(ask) = self.row.ask.take() {
-            waiting.answers = Some(self.asked_by);
-            if ask.blocking && matches!(&self.gate, Gate::Open(run) if run.abort.is_none()) && matches!(self.runner, RunnerPhase::Up) {
+            let blocking = ask.blocking;
+            waiting.answers = Some(Question { ask, asked_by: self.asked_by });
+            if blocking && matches!(&self.gate, Gate::Open(run) if run.abort.is_none()) && matches!(self.runner, RunnerPhase::Up) {
                 return self.answer_blocking(now, waiting, out);
             }
         }
@@ -67,10 +68,7 @@ impl SessionState {
         self.waiting.insert(place, waiting);
         if stays {
             self.reply_waiting(place, Dispatch::PersistedOnly, None, out);
-        } else if !(free && first) {
-            self.reply_waiting(place, Dispatch::Queued, None, out);
         }
-        self.tell_overtaken(out);
         if free && !stays {
             self.begin(now, out);
         } else if jump && matches!(self.gate, Gate::Open(_)) {
@@ -98,9 +96,13 @@ impl SessionState {
         }
     }
 
-    /// Whoever was promised to be next and was overtaken waits in line now.
-    pub(super) fn tell_overtaken(&mut self, out: &mut Output) {
-        for place in 1..self.waiting.len() {
+    /// Whoever is not next waits in line, and hears so as soon as it is true: while a runner is
+    /// being started, nobody knows what will become of the line.
+    pub(super) fn answer_those_in_line(&mut self, out: &mut Output) {
+        if matches!(self.gate, Gate::Reserved) {
+            return;
+        }
+        for place in 0..self.waiting.len() {
             if !self.waiting[place].askers.is_empty() {
                 self.set_waiting_state(place, MessageState::Queued, out);
                 self.reply_waiting(place, Dispatch::Queued, None, out);
@@ -122,6 +124,17 @@ impl SessionState {
             origin: Some(message.origin),
             client_request_id: message.client_request_id,
             ..self.system_row(now, String::new(), Visibility::Visible, None)
+        }
+    }
+
+    /// A message that is taken back no longer answers the question it was for.
+    pub(super) fn reopen_question(&mut self, taken_back: &mut Waiting) {
+        if let Some(question) = taken_back.answers.take()
+            && self.row.ask.is_none()
+        {
+            self.asked_by = question.asked_by;
+            self.row.ask = Some(question.ask);
+            self.dirty = true;
         }
     }
 
@@ -172,6 +185,7 @@ impl SessionState {
     /// The rows of an earlier turn make room for the same message again.
     fn supersede(&mut self, earlier: Earlier, out: &mut Output) {
         out.change(Change::SupersedeTurn { session_id: self.row.id.clone(), turn: earlier.turn });
+        self.remembers_superseded |= matches!(self.runner, RunnerPhase::Up | RunnerPhase::Starting(Stage::History));
         if self.retried.len() == RECENT {
             self.retried.pop_front();
         }
@@ -228,6 +242,9 @@ impl SessionState {
 
     /// Opens a run with the first waiting message.
     pub(super) fn dispatch(&mut self, now: Timestamp, out: &mut Output) {
+        if self.remembers_superseded {
+            return self.renew_runner(now, out);
+        }
         let Some(mut waiting) = self.waiting.pop_front() else { return };
         let number = self.open_run(now, out);
         waiting.row.state = Some(MessageState::Dispatched);
@@ -237,7 +254,7 @@ impl SessionState {
             self.row.ask = None;
         }
         // A fresh runner knows of no question: to it, the answer is a message like any other.
-        let command = if waiting.answers == Some(self.generation) {
+        let command = if waiting.answers.as_ref().is_some_and(|question| question.asked_by == self.generation) {
             answer_to(&waiting.row)
         } else {
             Self::user_message(&waiting.row.content, waiting.row.turn_index)
@@ -386,10 +403,10 @@ impl SessionState {
         }
     }
 
-    /// Loads the conversation into a fresh runner, if there is one to load.
-    pub(super) fn order_history(&self, out: &mut Output) {
+    /// Loads the conversation into a runner; into a fresh one only if there is something to load.
+    pub(super) fn order_history(&self, replaces: bool, out: &mut Output) {
         let exclude = self.waiting.front().map(|waiting| waiting.row.id.clone());
-        self.order(Order::History { exclude }, out);
+        self.order(Order::History { exclude, replaces }, out);
     }
 }
 

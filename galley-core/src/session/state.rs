@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 
 pub use super::input::{Delivered, Earlier, Input, Limits, NewMessage, QueueEdit};
 pub(super) use super::phase::{
-    Asker, Departure, Down, Ending, Form, Gate, Hold, OpenApproval, Outcome, Recent, Run, RunnerPhase, Stage, Waiting, Whereto,
+    Abilities, Asker, Departure, Down, Ending, Form, Gate, Hold, OpenApproval, Outcome, Question, Recent, Run, RunnerPhase, Stage, Waiting, Whereto,
 };
 
 /// One session.
@@ -46,7 +46,9 @@ pub struct SessionState {
     pub(super) llms: Vec<Llm>,
     /// A model was chosen that this runner has not been told of.
     pub(super) llm_due: bool,
-    pub(super) self_start: bool,
+    pub(super) abilities: Abilities,
+    /// The live runner was told of a turn that has been superseded since.
+    pub(super) remembers_superseded: bool,
     /// This runner announces its runs with `turn_start`, so that what comes before the next one
     /// belongs to the run before.
     pub(super) announces: bool,
@@ -82,7 +84,8 @@ impl SessionState {
             pid: None,
             llms: Vec::new(),
             llm_due: false,
-            self_start: false,
+            abilities: Abilities::default(),
+            remembers_superseded: false,
             announces: false,
             asked_by: 0,
             orphans: Vec::new(),
@@ -106,7 +109,7 @@ impl SessionState {
                 state.waiting.push_back(Waiting::restored(row));
             }
         }
-        state.approvals = snapshot.open_approvals.into_iter().map(|row| OpenApproval { asked_for: row.reason.clone(), row, reply: None }).collect();
+        state.approvals = snapshot.open_approvals.into_iter().map(|row| OpenApproval { row, note: None, reply: None }).collect();
         state
     }
 
@@ -151,6 +154,7 @@ impl SessionState {
             Input::Timer(timer) => self.timer(now, timer, out),
             Input::Recover => self.recover(now, out),
         }
+        self.answer_those_in_line(out);
         self.start_for_resumers(out);
         self.depart_when_at_rest(now, out);
     }
@@ -280,7 +284,7 @@ impl SessionState {
 
     /// The agent may begin a run nobody asked for.
     fn may_start_itself(&self) -> bool {
-        self.self_start && matches!(self.gate, Gate::Free) && matches!(self.runner, RunnerPhase::Up)
+        self.abilities.self_start && matches!(self.gate, Gate::Free) && matches!(self.runner, RunnerPhase::Up)
     }
 
     fn timer(&mut self, now: Timestamp, timer: Timer, out: &mut Output) {

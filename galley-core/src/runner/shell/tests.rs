@@ -202,7 +202,7 @@ async fn ready_says_what_the_shell_is() {
     let Event::Ready(ready) = Event::from_line(&runner.lines.recv().await.unwrap()).unwrap() else { panic!() };
     assert_eq!((ready.protocol_version.as_str(), ready.available_llms.len(), ready.pid), ("0.1", 0, None));
     assert_eq!(ready.cwd.as_deref(), site.work().to_str());
-    assert_eq!(ready.capabilities.unwrap(), ["abort", "approvals", "btw", "history"]);
+    assert_eq!(ready.capabilities.unwrap(), ["abort", "approvals", "btw", "history", "reload_history"]);
 }
 
 #[tokio::test]
