@@ -1,5 +1,6 @@
 //! The engine: one database, its sessions and their runners, and the doors to them.
 
+use crate::attachments::Attachments;
 use crate::config::{Config, ConfigFile, Runtime};
 use crate::error::{Error, StartCause};
 use crate::lock::InstanceLock;
@@ -374,6 +375,11 @@ impl Inner {
         check_runtime(&self.manager, paths::data_dir_of(&self.database), config.runtime(name)?).await
     }
 
+    /// Where the images of messages are.
+    pub(crate) fn attachments(&self) -> Attachments {
+        Attachments::new(paths::data_dir_of(&self.database))
+    }
+
     fn shell(&self) -> ShellBackend {
         ShellBackend::new(&self.manager, paths::data_dir_of(&self.database))
     }
@@ -452,6 +458,7 @@ impl Host for Inner {
         if let Err(error) = self.shell().forget(session_id).await {
             tracing::warn!(session = session_id, %error, "what the shell kept of a deleted session stays behind");
         }
+        self.attachments().forget(session_id).await;
     }
 }
 

@@ -4,6 +4,7 @@ use super::event::Admitted;
 use super::output::{Purpose, ReplyTo, Timer};
 use crate::error::Error;
 use crate::runner::Exit;
+use crate::store::Attachment;
 use galley_protocol::ipc::{Command, Decision, Llm};
 use galley_protocol::socket::{ApprovalMode, ArchiveIfBusy, EndReason, IfBusy, Origin};
 use std::time::Duration;
@@ -53,6 +54,8 @@ pub struct NewMessage {
     pub spawn: bool,
     /// The id its sender gave it.
     pub client_request_id: Option<String>,
+    /// Its images, copied already.
+    pub images: Vec<Attachment>,
     /// The earlier message whose place it takes.
     pub retries: Option<Earlier>,
 }
@@ -219,6 +222,11 @@ pub enum Input {
         /// `global`, `ungrouped` or a project.
         scope: String,
     },
+    /// Whether the session's runner takes images, as far as it is known.
+    TakesImages {
+        /// Who waits.
+        to: ReplyTo,
+    },
     /// `session.state`.
     Report {
         /// Who waits.
@@ -287,6 +295,7 @@ impl Input {
             | Self::SetLlm { to, .. }
             | Self::Respond { to, .. }
             | Self::SetMode { to, .. }
+            | Self::TakesImages { to }
             | Self::Report { to } => Some(*to),
             Self::EndRunner { to, .. } => *to,
             Self::Evict

@@ -28,6 +28,8 @@ pub enum Reply {
     Approved(Box<Approval>),
     /// To `approval.mode`.
     Mode(ApprovalMode),
+    /// Whether the runner that is up takes images; `None` while no runner has told.
+    TakesImages(Option<bool>),
     /// To `session.state`.
     State(Box<StateReport>),
     /// To whoever asked for the runner to end.

@@ -69,6 +69,9 @@ impl SessionState {
             out.change(Change::SetSetting { key: format!("llms:{}", self.row.runtime_id), value: Some(llms) });
         }
         self.abilities = Abilities::of(ready.capabilities.as_deref());
+        if let Ok(capabilities) = serde_json::to_string(&ready.capabilities) {
+            out.change(Change::SetSetting { key: format!("capabilities:{}", self.row.runtime_id), value: Some(capabilities) });
+        }
         self.llms = ready.available_llms;
         self.order(Order::Rules { scope: self.scope().to_owned() }, out);
         if self.is_automatic() {
@@ -198,7 +201,14 @@ impl SessionState {
         let Error::Runner { cause, message, stderr_tail, .. } = error else {
             return self.start_failed(now, Error::runner(StartCause::SpawnIo, error.to_string()), out);
         };
-        self.log_core_error(now, "runner_start", message.clone(), &Exit { stderr_tail: stderr_tail.clone(), ..Exit::default() }, out);
+        self.log_core_error(
+            now,
+            Category::Bridge,
+            "runner_start",
+            message.clone(),
+            &Exit { stderr_tail: stderr_tail.clone(), ..Exit::default() },
+            out,
+        );
         if matches!(self.gate, Gate::Reserved) {
             self.gate = Gate::Free;
             self.set_status(now, SessionStatus::Error);
@@ -316,7 +326,7 @@ impl SessionState {
             Self::outcome_of(exit, run.errored)
         } else {
             down.reason = EndReason::SubprocessError;
-            self.log_core_error(now, "runner_exit", describe_exit(exit), exit, out);
+            self.log_core_error(now, Category::Bridge, "runner_exit", describe_exit(exit), exit, out);
             if !expected {
                 self.queue_becomes_pending(None, out);
             }
@@ -340,7 +350,14 @@ impl SessionState {
             self.cancel_approval(now, open, why, out);
         }
         let note = interrupted.then(|| {
-            self.log_core_error(now, "core_restart", "Galley stopped while this session was at work".to_owned(), &Exit::default(), out);
+            self.log_core_error(
+                now,
+                Category::Bridge,
+                "core_restart",
+                "Galley stopped while this session was at work".to_owned(),
+                &Exit::default(),
+                out,
+            );
             "Galley stopped while this session was at work. What had arrived is kept; the message was not sent again.".to_owned()
         });
         let mut orphans = std::mem::take(&mut self.orphans);
@@ -360,11 +377,11 @@ impl SessionState {
         }
     }
 
-    fn log_core_error(&mut self, now: Timestamp, context: &str, message: String, exit: &Exit, out: &mut Output) {
+    pub(super) fn log_core_error(&mut self, now: Timestamp, category: Category, context: &str, message: String, exit: &Exit, out: &mut Output) {
         let event = ErrorEvent {
             session_id: Some(self.row.id.clone()),
             message,
-            category: Category::Bridge,
+            category,
             severity: Severity::Error,
             retryable: true,
             hint: None,

@@ -146,6 +146,7 @@ impl SessionState {
             Input::SetMode { mode, to } => self.set_mode(mode, to, out),
             Input::DefaultMode(mode) => self.set_default_mode(mode, out),
             Input::RulesChanged { scope } => self.rules_changed(&scope, out),
+            Input::TakesImages { to } => out.reply(Some(to), Ok(Reply::TakesImages(self.takes_images()))),
             Input::Report { to } => out.reply(Some(to), Ok(Reply::State(Box::new(self.report())))),
             Input::Started { generation, result } => self.started(now, generation, result, out),
             Input::Exited { generation, exit } => self.exited(now, generation, &exit, out),
@@ -329,8 +330,9 @@ impl SessionState {
         self.order(Order::Command { command, purpose }, out);
     }
 
-    pub(super) fn user_message(text: &str, turn: Option<u32>) -> Command {
-        Command::UserMessage(UserMessage { text: text.to_owned(), images: Vec::new(), absolute_turn_index: turn })
+    pub(super) fn user_message(row: &MessageRow) -> Command {
+        let images = row.attachments.iter().map(|image| image.path.clone()).collect();
+        Command::UserMessage(UserMessage { text: row.content.clone(), images, absolute_turn_index: row.turn_index })
     }
 
     pub(super) fn set_status(&mut self, now: Timestamp, status: SessionStatus) {
@@ -368,6 +370,7 @@ impl SessionState {
             ask_user: None,
             telemetry: None,
             client_request_id: None,
+            attachments: Vec::new(),
         }
     }
 }

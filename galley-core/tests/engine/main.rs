@@ -12,6 +12,8 @@ mod database;
 #[cfg(unix)]
 mod hosting;
 #[cfg(unix)]
+mod images;
+#[cfg(unix)]
 mod kills;
 #[cfg(unix)]
 mod lifecycle;

@@ -222,6 +222,7 @@ impl Session {
             if_busy: IfBusy::Queue,
             spawn: true,
             client_request_id: None,
+            images: Vec::new(),
             retries: None,
         };
         change(&mut message);
@@ -795,6 +796,7 @@ fn input_name(input: &Input) -> &'static str {
         Input::SetMode { .. } => "set mode",
         Input::DefaultMode(_) => "default mode",
         Input::RulesChanged { .. } => "rules changed",
+        Input::TakesImages { .. } => "takes images",
         Input::Report { .. } => "report",
         Input::Started { result, .. } => {
             if result.is_ok() {
