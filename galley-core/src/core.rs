@@ -264,13 +264,14 @@ impl Inner {
         self.default_mode.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sets the app's default approval mode and tells the live sessions that follow it.
+    /// Sets the app's default approval mode. No live session misses it: it is ahead of whatever is
+    /// asked of the session next.
     pub(crate) async fn set_default_mode(&self, mode: ApprovalMode) -> Result<(), Error> {
         let change = crate::store::Change::SetSetting { key: DEFAULT_MODE.to_owned(), value: Some(mode.to_string()) };
         self.store.commit(vec![change]).await?;
         *self.default_mode.lock().unwrap_or_else(PoisonError::into_inner) = mode.clone();
         for session in self.sessions.live() {
-            session.tell(Input::DefaultMode(mode.clone()));
+            session.inform(Input::DefaultMode(mode.clone())).await;
         }
         Ok(())
     }
