@@ -270,8 +270,8 @@ pub enum Input {
     },
     /// A clock rang.
     Timer(Timer),
-    /// Core starts, and this session was left in the middle of something.
-    Recover,
+    /// The session was left in the middle of something.
+    Recover(Interruption),
 }
 
 impl Input {
@@ -307,7 +307,34 @@ impl Input {
             | Self::Delivered { .. }
             | Self::Partial { .. }
             | Self::Timer(_)
-            | Self::Recover => None,
+            | Self::Recover(_) => None,
+        }
+    }
+}
+
+/// What left a session in the middle of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// Core ended, and starts again.
+    Restart,
+    /// What happened to the session could not be stored.
+    NotStored,
+}
+
+impl Interruption {
+    /// The context of the `error` event that tells of it.
+    pub fn context(self) -> &'static str {
+        match self {
+            Self::Restart => "core_restart",
+            Self::NotStored => "not_stored",
+        }
+    }
+
+    /// What happened, for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Restart => "Galley stopped while this session was at work",
+            Self::NotStored => "What happened in this session could not be stored, and its runner was ended",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The runner's life as the session sees it: start, set-up, end.
 
+use super::input::Interruption;
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer, describe_exit};
 use super::sending::clear_run_timers;
 use super::state::{Abilities, Delivered, Down, Ending, Form, Gate, Hold, Outcome, Run, RunnerPhase, SessionState, Stage, Waiting};
@@ -341,24 +342,18 @@ impl SessionState {
         reply_gone(down.waiters, out);
     }
 
-    /// Core starts again and finds the session in the middle of something: say what is known.
-    pub(super) fn recover(&mut self, now: Timestamp, out: &mut Output) {
+    /// The session is found in the middle of something: say what is known.
+    pub(super) fn recover(&mut self, now: Timestamp, interruption: Interruption, out: &mut Output) {
         let interrupted = matches!(self.row.status, SessionStatus::Connecting | SessionStatus::Running | SessionStatus::WaitingApproval);
         for open in std::mem::take(&mut self.approvals) {
             let answered = open.row.state == ApprovalState::Answered;
-            let why = if answered { "delivery unknown" } else { "Galley stopped before anybody answered" };
+            let why = if answered { "delivery unknown" } else { "the session was interrupted before anybody answered" };
             self.cancel_approval(now, open, why, out);
         }
         let note = interrupted.then(|| {
-            self.log_core_error(
-                now,
-                Category::Bridge,
-                "core_restart",
-                "Galley stopped while this session was at work".to_owned(),
-                &Exit::default(),
-                out,
-            );
-            "Galley stopped while this session was at work. What had arrived is kept; the message was not sent again.".to_owned()
+            let message = interruption.as_str().to_owned();
+            self.log_core_error(now, Category::Bridge, interruption.context(), message, &Exit::default(), out);
+            format!("{}. What had arrived is kept; the message was not sent again.", interruption.as_str())
         });
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|row| row.turn_index);

@@ -113,6 +113,23 @@ impl SessionState {
         state
     }
 
+    /// The session as it was stored last; of what happened since, only the count of its runners is
+    /// kept, so that a late word of one of them changes nothing.
+    pub fn start_over(&mut self, stored: SessionSnapshot) {
+        let generation = self.generation;
+        *self = Self { generation, ..Self::restore(stored, self.limits.clone(), self.default_mode.clone()) };
+    }
+
+    /// The session turned out not to be there.
+    pub fn vanish(&mut self) {
+        self.deleted = true;
+    }
+
+    /// Something went wrong that cannot be told otherwise.
+    pub fn mark_failed(&mut self, now: Timestamp) {
+        self.set_status(now, SessionStatus::Error);
+    }
+
     /// Takes one input at the time `now`. Should the clock have gone back, the session's has not.
     pub fn apply(&mut self, now: Timestamp, input: Input, out: &mut Output) {
         if self.deleted {
@@ -153,7 +170,7 @@ impl SessionState {
             Input::Delivered { generation, purpose, outcome } => self.delivered(now, generation, purpose, outcome, out),
             Input::Partial { text } => self.partial(now, text, out),
             Input::Timer(timer) => self.timer(now, timer, out),
-            Input::Recover => self.recover(now, out),
+            Input::Recover(interruption) => self.recover(now, interruption, out),
         }
         self.answer_those_in_line(out);
         self.start_for_resumers(out);

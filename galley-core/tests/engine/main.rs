@@ -22,6 +22,8 @@ mod second_process;
 #[cfg(unix)]
 mod sockets;
 #[cfg(unix)]
+mod storing;
+#[cfg(unix)]
 mod watching;
 #[cfg(unix)]
 mod wire;

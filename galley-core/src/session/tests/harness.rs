@@ -473,7 +473,7 @@ impl Session {
         self.collecting = false;
         self.live = None;
         self.exists = false;
-        self.apply(Input::Recover);
+        self.apply(Input::Recover(crate::session::input::Interruption::Restart));
     }
 
     // What happened.
@@ -815,6 +815,6 @@ fn input_name(input: &Input) -> &'static str {
         Input::Timer(Timer::RunComplete) => "run_complete timer",
         Input::Timer(Timer::Shutdown) => "shutdown timer",
         Input::Timer(Timer::Stall) => "stall timer",
-        Input::Recover => "recover",
+        Input::Recover(_) => "recover",
     }
 }

@@ -46,7 +46,7 @@ fn open_approvals_are_resolved_and_an_answered_one_says_that_nobody_knows() {
     session.restart();
     session.partial("");
     let reasons: Vec<_> = session.events("approval_resolved").iter().map(|event| event["reason"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(reasons, ["delivery unknown", "Galley stopped before anybody answered"]);
+    assert_eq!(reasons, ["delivery unknown", "the session was interrupted before anybody answered"]);
     assert!(ids.iter().all(|id| session.approvals[id].reason.as_deref() == Some("dangerous")), "why it was asked stays");
     assert!(ids.iter().all(|id| session.approvals[id].state == ApprovalState::Cancelled));
 }
