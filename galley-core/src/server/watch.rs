@@ -33,6 +33,8 @@ pub struct WatchStream {
     /// Whether the `start` frame is still owed.
     announce: bool,
     next: u64,
+    /// How often the session had been put away when the stream was opened.
+    put_away: u64,
     stay: bool,
     /// The runner whose end ends this stream.
     follows: Option<u64>,
@@ -46,9 +48,9 @@ impl WatchStream {
     /// `from` is beyond the end, with `detail.lastIndex`.
     pub async fn open(args: &SessionWatch, log: Arc<EventLog>, store: Arc<dyn ReadStore>, request_id: Option<String>) -> Result<Self, Error> {
         let tail = log.subscribe();
-        let (last, run_first, live) = {
+        let (last, run_first, live, put_away) = {
             let tail = tail.borrow();
-            (tail.last, tail.run_first, tail.live)
+            (tail.last, tail.run_first, tail.live, tail.put_away)
         };
         let stay = args.stay.unwrap_or(false);
         let end = match args.from {
@@ -84,6 +86,7 @@ impl WatchStream {
             pending: memmem::Finder::new(PENDING),
             announce: args.from.is_some(),
             next,
+            put_away,
             stay,
             follows: live,
         })
@@ -102,6 +105,7 @@ impl WatchStream {
         }
         loop {
             let tail = self.tail.borrow_and_update().clone();
+            let closed = tail.closed_since(self.put_away);
             let ended = tail.ended.filter(|ended| !self.stay && self.follows.is_some_and(|follows| ended.generation >= follows));
             let last = ended.as_ref().map_or(tail.last, |ended| ended.at);
             if self.next <= last {
@@ -121,7 +125,7 @@ impl WatchStream {
             if !out.is_empty() {
                 return (out, false);
             }
-            if let Some(reason) = tail.closed.or(ended.map(|ended| ended.reason)) {
+            if let Some(reason) = closed.or(ended.map(|ended| ended.reason)) {
                 return self.end(out, reason);
             }
             if !self.stay && self.follows.is_none() {

@@ -23,7 +23,7 @@ use committing::{Deferred, End};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
-use galley_protocol::socket::{ApprovalMode, EndReason};
+use galley_protocol::socket::ApprovalMode;
 use mailbox::Call;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
@@ -106,9 +106,6 @@ impl Actor {
     /// The actor of `state` and the door to it. The caller runs [`run`](Self::run) as a task.
     pub fn new(state: SessionState, store: Arc<dyn SessionStore>, host: Weak<dyn Host>) -> (Self, SessionHandle) {
         let log = Arc::new(EventLog::new(state.id().to_owned(), state.last_index(), state.last_run().1));
-        if state.is_archived() {
-            log.close(EndReason::Archived);
-        }
         let gauges = Arc::new(Gauges::default());
         let (handle, calls) = SessionHandle::new(state.id().to_owned(), log.clone(), gauges.clone());
         let actor = Self {

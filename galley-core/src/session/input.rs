@@ -298,6 +298,7 @@ impl Input {
             | Self::TakesImages { to }
             | Self::Report { to } => Some(*to),
             Self::EndRunner { to, .. } => *to,
+            Self::Delivered { purpose: Purpose::Direct { to } | Purpose::Model { to }, .. } => Some(*to),
             Self::Evict
             | Self::DefaultMode(_)
             | Self::RulesChanged { .. }

@@ -181,8 +181,6 @@ pub enum Effect {
         /// How their clients are told.
         reason: EndReason,
     },
-    /// The session takes streams again.
-    OpenStreams,
     /// The session is no more: let go of all that is kept of it outside the store.
     Forget,
     /// A tool was allowed from now on: tell the live runners of this scope.

@@ -79,6 +79,7 @@ impl SessionState {
             self.tell(Command::SetYoloMode(SetYoloMode { enabled: true }), Purpose::None, out);
         }
         self.llm_due = false;
+        self.llm_unconfirmed = false;
         let chosen = self.row.llm.as_ref().and_then(|choice| self.llms.iter().find(|llm| llm.key() == choice.key));
         match chosen {
             Some(llm) if !llm.is_current => {
@@ -94,13 +95,15 @@ impl SessionState {
         for llm in &mut self.llms {
             llm.is_current = llm.index == changed.index;
         }
-        // What was chosen since and is not told yet stays chosen.
-        if !self.llm_due
-            && let Some(llm) = self.llms.iter().find(|llm| llm.is_current)
-        {
-            self.row.llm = Some(LlmChoice { key: llm.key().to_owned(), display_name: Some(llm.display_name.clone()) });
-            self.row.llm_index = Some(llm.index);
-            self.dirty = true;
+        if let Some(llm) = self.llms.iter().find(|llm| llm.is_current) {
+            let chosen = self.row.llm.as_ref().is_some_and(|choice| choice.key == llm.key());
+            self.llm_unconfirmed &= !chosen;
+            // What was chosen since stays chosen: this report is older.
+            if !self.llm_unconfirmed {
+                self.row.llm = Some(LlmChoice { key: llm.key().to_owned(), display_name: Some(llm.display_name.clone()) });
+                self.row.llm_index = Some(llm.index);
+                self.dirty = true;
+            }
         }
         if matches!(self.runner, RunnerPhase::Starting(Stage::Llm)) {
             self.load_history(now, out);
@@ -288,6 +291,7 @@ impl SessionState {
         self.pid = None;
         self.llms.clear();
         self.llm_due = false;
+        self.llm_unconfirmed = false;
         let clean = exit.is_clean() && !matches!(self.gate, Gate::Open(_));
         let expected = matches!(self.runner, RunnerPhase::Ending(_));
         let mut ending = match std::mem::replace(&mut self.runner, RunnerPhase::Down) {

@@ -46,6 +46,8 @@ pub struct SessionState {
     pub(super) llms: Vec<Llm>,
     /// A model was chosen that this runner has not been told of.
     pub(super) llm_due: bool,
+    /// A model was chosen that this runner has not confirmed.
+    pub(super) llm_unconfirmed: bool,
     pub(super) abilities: Abilities,
     /// The live runner was told of a turn that has been superseded since.
     pub(super) remembers_superseded: bool,
@@ -84,6 +86,7 @@ impl SessionState {
             pid: None,
             llms: Vec::new(),
             llm_due: false,
+            llm_unconfirmed: false,
             abilities: Abilities::default(),
             remembers_superseded: false,
             announces: false,
@@ -229,11 +232,6 @@ impl SessionState {
     /// The runner is up and nothing depends on it.
     pub fn is_evictable(&self) -> bool {
         matches!(self.runner, RunnerPhase::Up) && !self.is_busy() && self.row.ask.is_none() && self.approvals.is_empty()
-    }
-
-    /// It is put away.
-    pub fn is_archived(&self) -> bool {
-        self.row.status == SessionStatus::Archived
     }
 
     /// Messages that wait behind a run.

@@ -52,7 +52,6 @@ impl Actor {
             Effect::RunnerUp { generation } => self.log.runner_up(generation),
             Effect::RunnerDown { generation, reason } => self.log.runner_down(generation, reason),
             Effect::CloseStreams { reason } => self.log.close(reason),
-            Effect::OpenStreams => self.log.reopen(),
             Effect::Forget => {
                 if let Some(host) = self.host.upgrade() {
                     host.forget(self.state.id()).await;

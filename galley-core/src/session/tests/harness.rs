@@ -59,6 +59,8 @@ pub struct Session {
     pub exists: bool,
     /// Messages the runner has or may have.
     pub handed_over: BTreeSet<String>,
+    /// Turns that the runner has been told of.
+    pub memory: BTreeSet<u32>,
     /// Pairs of a gate and an input that occurred.
     pub covered: BTreeSet<(&'static str, &'static str)>,
     next: u64,
@@ -149,6 +151,7 @@ impl Session {
             live: None,
             exists: false,
             handed_over: BTreeSet::new(),
+            memory: BTreeSet::new(),
             covered: BTreeSet::new(),
             next: 0,
         }
@@ -183,7 +186,8 @@ impl Session {
     // Inputs.
 
     pub fn apply(&mut self, input: Input) {
-        self.covered.insert((gate_name(&self.state.gate), input_name(&input)));
+        let answers = matches!(&input, Input::Send { message, .. } if message.retries.is_none()) && self.state.row.ask.is_some();
+        self.covered.insert((gate_name(&self.state.gate), if answers { "answer" } else { input_name(&input) }));
         let now = Timestamp::from_millis(self.now);
         let mut out = Output::default();
         self.state.apply(now, input, &mut out);
@@ -450,6 +454,7 @@ impl Session {
 
     /// Core dies and starts again: what is durable is all there is.
     pub fn restart(&mut self) {
+        let gate = gate_name(&self.state.gate);
         let session = self.row.clone().expect("stored");
         let mut open: Vec<MessageRow> = self
             .messages
@@ -470,9 +475,11 @@ impl Session {
         self.ups.clear();
         self.downs.clear();
         self.handed_over.clear();
+        self.memory.clear();
         self.collecting = false;
         self.live = None;
         self.exists = false;
+        self.covered.insert((gate, "restart"));
         self.apply(Input::Recover(crate::session::input::Interruption::Restart));
     }
 
@@ -653,6 +660,7 @@ impl Session {
             Effect::StartRunner { generation, .. } => {
                 assert_eq!(self.live, None, "two runners");
                 self.live = Some(generation);
+                self.memory.clear();
                 self.starts.push(generation);
             }
             Effect::Tell { generation, order } => {
@@ -666,6 +674,15 @@ impl Session {
                     assert!(self.handed_over.insert(id.clone()), "{id} handed over twice");
                     let row = self.messages.iter().find(|row| row.id == *id).expect("stored before it is told");
                     assert_eq!(row.state, Some(MessageState::Dispatched));
+                    let opens_run = matches!(&self.state.gate, Gate::Open(run) if run.messages.len() == 1);
+                    let gone = |row: &&MessageRow| row.state == Some(MessageState::Superseded);
+                    let stale = self.messages.iter().filter(gone).find(|row| row.turn_index.is_some_and(|turn| self.memory.contains(&turn)));
+                    assert!(!opens_run || stale.is_none(), "the runner remembers what was superseded: {stale:?}");
+                    self.memory.extend(row.turn_index);
+                }
+                if let Order::History { .. } = &order {
+                    let told = self.messages.iter().filter(|row| row.run.is_some() && row.state != Some(MessageState::Superseded));
+                    self.memory = told.filter_map(|row| row.turn_index).collect();
                 }
                 self.in_flight.push_back((generation, purpose));
                 self.told.push((generation, order));
@@ -694,7 +711,6 @@ impl Session {
             }
             Effect::RulesChanged { scope } => self.rules_changed.push(scope),
             Effect::CloseStreams { reason } => self.closed = Some(reason),
-            Effect::OpenStreams => self.closed = None,
             Effect::Forget => self.forgotten = true,
         }
     }

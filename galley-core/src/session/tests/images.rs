@@ -7,7 +7,7 @@ use galley_protocol::ipc::Command;
 use galley_protocol::socket::{AttachmentKind, ErrorTag};
 use harness::Token;
 
-fn image(name: &str) -> Attachment {
+pub fn image(name: &str) -> Attachment {
     Attachment {
         id: format!("att_{name}"),
         kind: AttachmentKind::Image,
