@@ -59,8 +59,8 @@ pub struct Session {
     pub exists: bool,
     /// Messages the runner has or may have.
     pub handed_over: BTreeSet<String>,
-    /// Turns that the runner has been told of.
-    pub memory: BTreeSet<u32>,
+    /// Messages that the runner remembers: it was given them, or their conversation.
+    pub memory: BTreeSet<String>,
     /// Pairs of a gate and an input that occurred.
     pub covered: BTreeSet<(&'static str, &'static str)>,
     next: u64,
@@ -676,13 +676,13 @@ impl Session {
                     assert_eq!(row.state, Some(MessageState::Dispatched));
                     let opens_run = matches!(&self.state.gate, Gate::Open(run) if run.messages.len() == 1);
                     let gone = |row: &&MessageRow| row.state == Some(MessageState::Superseded);
-                    let stale = self.messages.iter().filter(gone).find(|row| row.turn_index.is_some_and(|turn| self.memory.contains(&turn)));
+                    let stale = self.messages.iter().filter(gone).find(|row| self.memory.contains(&row.id));
                     assert!(!opens_run || stale.is_none(), "the runner remembers what was superseded: {stale:?}");
-                    self.memory.extend(row.turn_index);
+                    self.memory.insert(id.clone());
                 }
                 if let Order::History { .. } = &order {
-                    let told = self.messages.iter().filter(|row| row.run.is_some() && row.state != Some(MessageState::Superseded));
-                    self.memory = told.filter_map(|row| row.turn_index).collect();
+                    let told = |row: &&MessageRow| row.run.is_some() && row.state != Some(MessageState::Superseded);
+                    self.memory = self.messages.iter().filter(told).map(|row| row.id.clone()).collect();
                 }
                 self.in_flight.push_back((generation, purpose));
                 self.told.push((generation, order));
