@@ -138,6 +138,7 @@ fn row(session: &str, id: &str, turn: u32, role: MessageRole, content: &str) -> 
         ask_user: None,
         telemetry: None,
         client_request_id: None,
+        attachments: Vec::new(),
     }
 }
 

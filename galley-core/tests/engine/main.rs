@@ -12,6 +12,8 @@ mod database;
 #[cfg(unix)]
 mod hosting;
 #[cfg(unix)]
+mod images;
+#[cfg(unix)]
 mod kills;
 #[cfg(unix)]
 mod lifecycle;
@@ -19,6 +21,8 @@ mod lifecycle;
 mod second_process;
 #[cfg(unix)]
 mod sockets;
+#[cfg(unix)]
+mod storing;
 #[cfg(unix)]
 mod watching;
 #[cfg(unix)]
