@@ -18,6 +18,10 @@ mod kills;
 #[cfg(unix)]
 mod lifecycle;
 #[cfg(unix)]
+mod projects;
+#[cfg(unix)]
+mod runtimes;
+#[cfg(unix)]
 mod second_process;
 #[cfg(unix)]
 mod sockets;
