@@ -57,6 +57,9 @@ pub use client::{Client, Page};
 pub use error::Error;
 pub use galley_protocol as protocol;
 pub use named::{Batch, Batches};
-pub use resources::{Approvals, Runtimes, Session, Sessions};
-pub use stream::{Frames, Reconnect, Wait, WaitOutcome, Watch, WatchEvent, WatchItem, WatchOptions};
+pub use resources::{Approvals, Project, Runtimes, Session, Sessions};
+pub use stream::{
+    Feed, FeedItem, FeedOptions, Follow, FollowProject, Frames, Reconnect, TypedFrame, TypedFrames, Wait, WaitOutcome, Watch, WatchEvent, WatchItem,
+    WatchOptions,
+};
 pub use transport::{Connection, SocketTransport, Transport};

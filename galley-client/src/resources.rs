@@ -3,14 +3,14 @@
 
 use crate::client::{Client, Page};
 use crate::error::Error;
-use crate::stream::{Wait, Watch, WatchOptions};
+use crate::stream::{Feed, FeedOptions, Follow, FollowProject, Wait, Watch, WatchOptions};
 use galley_protocol::ipc::Decision;
 use galley_protocol::socket::{
     Approval, ApprovalList, ApprovalMode, ApprovalModeSet, ApprovalRespond, ApprovalRevoke, DirectCommand, KillDispatch, LlmSet, LlmSetResult,
-    MessageBrief, NewSession, QueueAction, QueueItem, Resumed, Rule, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeList,
-    SearchHit, SessionArchive, SessionBrief, SessionBriefGet, SessionBtw, SessionCommand, SessionDelete, SessionKill, SessionMove, SessionNew,
-    SessionPin, SessionQueueEdit, SessionRead, SessionRename, SessionRestore, SessionResume, SessionRetry, SessionSend, SessionShow, SessionState,
-    SessionStateGet, SessionStop, SessionWait, SessionsList, SessionsSearch, StopDispatch, Submitted,
+    MessageBrief, NewSession, ProjectFollow, QueueAction, QueueItem, Resumed, Rule, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult,
+    RuntimeList, SearchHit, SessionArchive, SessionBrief, SessionBriefGet, SessionBtw, SessionCommand, SessionDelete, SessionFollow, SessionKill,
+    SessionMove, SessionNew, SessionPin, SessionQueueEdit, SessionRead, SessionRename, SessionRestore, SessionResume, SessionRetry, SessionSend,
+    SessionShow, SessionState, SessionStateGet, SessionStop, SessionWait, SessionsList, SessionsSearch, StopDispatch, Submitted,
 };
 
 /// Many sessions.
@@ -41,6 +41,11 @@ impl Sessions<'_> {
     /// what was stored in `detail`.
     pub async fn create(&self, session: SessionNew) -> Result<NewSession, Error> {
         self.0.call(session).await
+    }
+
+    /// Watches them all: one feed that keeps a list of them true.
+    pub fn watch(&self, options: &FeedOptions) -> Feed {
+        self.0.watch_sessions(options)
     }
 }
 
@@ -214,6 +219,12 @@ impl Session<'_> {
     pub fn wait(&self, options: SessionWait) -> Wait {
         self.client.wait(SessionWait { session_id: self.id.clone(), ..options })
     }
+
+    /// Follows it from a snapshot, with the last `tail` messages, to a snapshot when its runner is
+    /// gone.
+    pub fn follow(&self, tail: Option<u32>) -> Follow {
+        self.client.follow(SessionFollow { session_id: self.id.clone(), tail })
+    }
 }
 
 /// What waits for a yes or a no.
@@ -282,5 +293,20 @@ impl Runtimes<'_> {
     /// As [`Client::call`]; `runner_error` when it did not start.
     pub async fn check(&self, name: impl Into<String>) -> Result<RuntimeCheckResult, Error> {
         self.0.call(RuntimeCheck { name: name.into() }).await
+    }
+}
+
+/// One project.
+#[derive(Debug, Clone)]
+pub struct Project<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) id: String,
+}
+
+impl Project<'_> {
+    /// Follows all its sessions from a snapshot on. The command's own `project_id` is replaced by this
+    /// project's.
+    pub fn follow(&self, options: ProjectFollow) -> FollowProject {
+        self.client.follow_project(ProjectFollow { project_id: self.id.clone(), ..options })
     }
 }

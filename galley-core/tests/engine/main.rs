@@ -10,11 +10,17 @@ mod bad_input;
 #[cfg(unix)]
 mod database;
 #[cfg(unix)]
+mod feed;
+#[cfg(unix)]
+mod following;
+#[cfg(unix)]
 mod hosting;
 #[cfg(unix)]
 mod kills;
 #[cfg(unix)]
 mod lifecycle;
+#[cfg(unix)]
+mod project_following;
 #[cfg(unix)]
 mod second_process;
 #[cfg(unix)]
