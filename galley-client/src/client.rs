@@ -3,10 +3,10 @@
 use crate::calls::{Answer, Calls};
 use crate::error::Error;
 use crate::resources::{Approvals, Llms, Project, Projects, Runtimes, Session, Sessions};
-use crate::stream::{Frames, Wait, Watch, WatchOptions};
+use crate::stream::{Feed, FeedOptions, Follow, FollowProject, Frames, Wait, Watch, WatchOptions};
 use crate::transport::{SocketTransport, Transport, take_line};
 use bytes::{BufMut, Bytes, BytesMut};
-use galley_protocol::socket::{Access, Command, Request, SessionWait, StreamCommand};
+use galley_protocol::socket::{Access, Command, ProjectFollow, Request, SessionFollow, SessionWait, StreamCommand};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
@@ -126,6 +126,22 @@ impl Client {
     /// Waits for a session's answer. The connection is opened when the wait is first polled.
     pub fn wait(&self, command: SessionWait) -> Wait {
         Wait::new(self.transport.clone(), command)
+    }
+
+    /// Follows a session from a snapshot on. The connection is opened when the follow is first
+    /// polled; it is not resumed, as a new follow begins with a new snapshot.
+    pub fn follow(&self, command: SessionFollow) -> Follow {
+        Follow::new(self.transport.clone(), command)
+    }
+
+    /// Follows all sessions of a project from a snapshot on, as [`follow`](Self::follow) does one.
+    pub fn follow_project(&self, command: ProjectFollow) -> FollowProject {
+        FollowProject::new(self.transport.clone(), command)
+    }
+
+    /// Watches all sessions. The connection is opened when the feed is first polled.
+    pub fn watch_sessions(&self, options: &FeedOptions) -> Feed {
+        Feed::new(self.transport.clone(), options)
     }
 
     /// Many sessions.

@@ -58,5 +58,8 @@ pub use error::Error;
 pub use galley_protocol as protocol;
 pub use named::{Batch, Batches};
 pub use resources::{Approvals, Llms, Project, Projects, Runtimes, Session, Sessions};
-pub use stream::{Frames, Reconnect, Wait, WaitOutcome, Watch, WatchEvent, WatchItem, WatchOptions};
+pub use stream::{
+    Feed, FeedItem, FeedOptions, Follow, FollowProject, Frames, Reconnect, TypedFrame, TypedFrames, Wait, WaitOutcome, Watch, WatchEvent, WatchItem,
+    WatchOptions,
+};
 pub use transport::{Connection, SocketTransport, Transport};

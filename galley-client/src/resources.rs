@@ -3,16 +3,16 @@
 
 use crate::client::{Client, Page};
 use crate::error::Error;
-use crate::stream::{Wait, Watch, WatchOptions};
+use crate::stream::{Feed, FeedOptions, Follow, FollowProject, Wait, Watch, WatchOptions};
 use galley_protocol::ipc::Decision;
 use galley_protocol::socket::{
     Approval, ApprovalList, ApprovalMode, ApprovalModeSet, ApprovalRespond, ApprovalRevoke, ApprovalRules, DirectCommand, ExportFormat, Exported,
     KillDispatch, LlmList, LlmRow, LlmSet, LlmSetResult, MessageBrief, NewSession, ProjectBrief, ProjectBriefGet, ProjectCreate, ProjectDelete,
-    ProjectDeleted, ProjectList, ProjectOverview, ProjectShow, ProjectTranscripts, ProjectUpdate, QueueAction, QueueItem, Resumed, Rule, RuntimeAdd,
-    RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeList, RuntimeRemove, RuntimeRemoved, RuntimeShow, RuntimeUse, SearchHit, SessionArchive,
-    SessionBrief, SessionBriefGet, SessionBtw, SessionCommand, SessionDelete, SessionExport, SessionKill, SessionMove, SessionNew, SessionPin,
-    SessionQueue, SessionQueueEdit, SessionRead, SessionRename, SessionRestore, SessionResume, SessionRetry, SessionSend, SessionShow, SessionState,
-    SessionStateGet, SessionStop, SessionWait, SessionsList, SessionsSearch, StopDispatch, Submitted,
+    ProjectDeleted, ProjectFollow, ProjectList, ProjectOverview, ProjectShow, ProjectTranscripts, ProjectUpdate, QueueAction, QueueItem, Resumed,
+    Rule, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeList, RuntimeRemove, RuntimeRemoved, RuntimeShow, RuntimeUse, SearchHit,
+    SessionArchive, SessionBrief, SessionBriefGet, SessionBtw, SessionCommand, SessionDelete, SessionExport, SessionFollow, SessionKill, SessionMove,
+    SessionNew, SessionPin, SessionQueue, SessionQueueEdit, SessionRead, SessionRename, SessionRestore, SessionResume, SessionRetry, SessionSend,
+    SessionShow, SessionState, SessionStateGet, SessionStop, SessionWait, SessionsList, SessionsSearch, StopDispatch, Submitted,
 };
 
 /// Many sessions.
@@ -43,6 +43,11 @@ impl Sessions<'_> {
     /// what was stored in `detail`.
     pub async fn create(&self, session: SessionNew) -> Result<NewSession, Error> {
         self.0.call(session).await
+    }
+
+    /// Watches them all: one feed that keeps a list of them true.
+    pub fn watch(&self, options: &FeedOptions) -> Feed {
+        self.0.watch_sessions(options)
     }
 }
 
@@ -232,6 +237,12 @@ impl Session<'_> {
     pub fn wait(&self, options: SessionWait) -> Wait {
         self.client.wait(SessionWait { session_id: self.id.clone(), ..options })
     }
+
+    /// Follows it from a snapshot, with the last `tail` messages, to a snapshot when its runner is
+    /// gone.
+    pub fn follow(&self, tail: Option<u32>) -> Follow {
+        self.client.follow(SessionFollow { session_id: self.id.clone(), tail })
+    }
 }
 
 /// What waits for a yes or a no.
@@ -342,6 +353,12 @@ impl Project<'_> {
     /// As [`Client::call`].
     pub async fn delete(&self) -> Result<ProjectDeleted, Error> {
         self.client.call(ProjectDelete { project_id: self.id.clone(), ..ProjectDelete::default() }).await
+    }
+
+    /// Follows all its sessions from a snapshot on. The command's own `project_id` is replaced by this
+    /// project's.
+    pub fn follow(&self, options: ProjectFollow) -> FollowProject {
+        self.client.follow_project(ProjectFollow { project_id: self.id.clone(), ..options })
     }
 }
 

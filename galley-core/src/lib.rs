@@ -28,8 +28,8 @@ pub use lock::InstanceLock;
 pub use read_only::{ReadOnly, read_only, read_only_in_place};
 pub use session::Limits;
 pub use store::{
-    ApprovalQuery, ApprovalRow, Attachment, Change, LogChunk, MessageQuery, MessageRow, Page, ProjectMember, ProjectRow, ReadStore, Rule, RuntimeFilter,
-    SearchQuery, SessionCounts, SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
+    ApprovalQuery, ApprovalRow, Attachment, Change, LogChunk, MessageQuery, MessageRow, Page, ProjectMember, ProjectRow, ReadStore, Rule,
+    RuntimeFilter, SearchQuery, SessionCounts, SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
 };
 pub use time::Timestamp;
 

@@ -10,6 +10,10 @@ mod bad_input;
 #[cfg(unix)]
 mod database;
 #[cfg(unix)]
+mod feed;
+#[cfg(unix)]
+mod following;
+#[cfg(unix)]
 mod hosting;
 #[cfg(unix)]
 mod images;
@@ -17,6 +21,8 @@ mod images;
 mod kills;
 #[cfg(unix)]
 mod lifecycle;
+#[cfg(unix)]
+mod project_following;
 #[cfg(unix)]
 mod projects;
 #[cfg(unix)]
