@@ -2,6 +2,7 @@
 
 use crate::config::{Config, ConfigFile, Runtime};
 use crate::error::{Error, StartCause};
+use crate::feed::{Feed, Touched};
 use crate::lock::InstanceLock;
 use crate::paths;
 use crate::reads::{CoreView, ReadContext};
@@ -32,6 +33,8 @@ const MAX_LIVE_RUNNERS: usize = 20;
 const SHUTDOWN: Duration = Duration::from_millis(2400);
 /// How long it then waits for a database that cannot be written.
 const LAST_WRITES: Duration = Duration::from_secs(1);
+/// How long it then waits for streams to tell what there is.
+const LAST_FRAMES: Duration = Duration::from_millis(250);
 
 /// A running engine. Several may live in one process, each with a database of its own. Dropping it
 /// ends everything it started; [`shutdown`](Self::shutdown) does so politely.
@@ -57,6 +60,7 @@ pub struct Inner {
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) sessions: Sessions,
     pub(crate) counters: Counters,
+    pub(crate) feed: Arc<Feed>,
     config: ConfigFile,
     /// Runtimes the embedder passed; they go before the file's.
     runtimes: Vec<Runtime>,
@@ -200,10 +204,12 @@ impl CoreBuilder {
             _listed: lock.list(manager.descriptors()),
             _lock: lock,
         };
+        let started_at = Timestamp::now();
         let inner = Arc::new_cyclic(|weak: &Weak<Inner>| Inner {
             sessions: Sessions::new(store.clone(), weak.clone(), self.limits, handle.clone()),
             store,
             counters: Counters::default(),
+            feed: Arc::new(Feed::new(started_at)),
             config: ConfigFile::new(self.config.unwrap_or_else(|| paths::config_beside(&database))),
             runtimes: self.runtimes,
             manager,
@@ -212,7 +218,7 @@ impl CoreBuilder {
             default_mode: Mutex::new(default_mode),
             socket: self.socket,
             database,
-            started_at: Timestamp::now(),
+            started_at,
             handle: handle.clone(),
             stop: watch::Sender::new(Stop::Running),
             lock: Mutex::new(Some(lock)),
@@ -304,8 +310,8 @@ impl Inner {
             counters: CoreCounters {
                 live_runners: self.live_summary().runners,
                 active_sessions: self.sessions.live().len() as u64,
-                connections: self.counters.connections.load(Ordering::Relaxed),
-                streams: self.counters.streams.load(Ordering::Relaxed),
+                connections: *self.counters.connections.borrow(),
+                streams: *self.counters.streams.borrow(),
             },
         }
     }
@@ -355,9 +361,11 @@ impl Inner {
         }
         drop(sessions);
         self.sessions.finish(LAST_WRITES).await;
+        self.feed.close();
         // Answered after everything that was handed to the writer before; whether it could write
         // makes no difference now.
         let _ = self.store.commit(Vec::new()).await;
+        self.counters.streams_over(LAST_FRAMES).await;
         self.stop.send_replace(Stop::Stopped);
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -429,6 +437,10 @@ impl Host for Inner {
         spec.cwd = cwd.map(PathBuf::from);
         spec.workspace_root = project.filter(|project| project.workspace_enabled).and_then(|project| project.root_path).map(PathBuf::from);
         start_runtime(&self.manager, paths::data_dir_of(&self.database), runtime, spec).await
+    }
+
+    fn touched(&self, touched: Vec<Touched>) {
+        self.feed.publish(touched);
     }
 
     fn rules_changed(&self, scope: &str) {

@@ -122,6 +122,11 @@ impl EventLog {
         *self.ring.lock().unwrap_or_else(PoisonError::into_inner) = Ring::default();
     }
 
+    /// Whether a runner is up.
+    pub fn is_live(&self) -> bool {
+        self.tail.borrow().live.is_some()
+    }
+
     /// Index of the last committed event.
     pub fn last(&self) -> u64 {
         self.tail.borrow().last
@@ -175,7 +180,7 @@ impl EventLog {
 }
 
 /// Cuts the events before `from` off a chunk.
-fn start_at(chunk: &mut LogChunk, from: u64) {
+pub fn start_at(chunk: &mut LogChunk, from: u64) {
     if chunk.first >= from {
         return;
     }
@@ -185,6 +190,19 @@ fn start_at(chunk: &mut LogChunk, from: u64) {
         *lines = lines.slice(offset..);
     }
     chunk.first = from;
+}
+
+/// Cuts the events after `last` off a chunk.
+pub fn end_at(chunk: &mut LogChunk, last: u64) {
+    if chunk.last <= last {
+        return;
+    }
+    if let Some(lines) = &mut chunk.lines {
+        let kept = (last - chunk.first) as usize;
+        let offset = memchr::memchr_iter(b'\n', lines).nth(kept).unwrap_or(lines.len());
+        lines.truncate(offset);
+    }
+    chunk.last = last;
 }
 
 #[cfg(test)]
@@ -202,6 +220,15 @@ mod tests {
             let mut cut = chunk(5, "a\nb\nc");
             start_at(&mut cut, from);
             assert_eq!((cut.first, cut.last, cut.lines.unwrap()), (from, 7, Bytes::from(expected)));
+        }
+    }
+
+    #[test]
+    fn a_chunk_ends_at_any_index() {
+        for (last, expected) in [(5, "a"), (6, "a\nb"), (7, "a\nb\nc"), (9, "a\nb\nc")] {
+            let mut cut = chunk(5, "a\nb\nc");
+            end_at(&mut cut, last);
+            assert_eq!((cut.first, cut.last, cut.lines.unwrap()), (5, last.min(7), Bytes::from(expected)));
         }
     }
 

@@ -4,8 +4,11 @@
 
 mod config;
 mod core;
+mod cursor;
 mod error;
 mod event_log;
+mod feed;
+mod frame;
 mod lock;
 pub mod paths;
 mod read_only;
@@ -24,8 +27,8 @@ pub use lock::InstanceLock;
 pub use read_only::{ReadOnly, read_only, read_only_in_place};
 pub use session::Limits;
 pub use store::{
-    ApprovalQuery, ApprovalRow, Change, LogChunk, MessageQuery, MessageRow, Page, ReadStore, Rule, RuntimeFilter, SearchQuery, SessionCounts,
-    SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
+    ApprovalQuery, ApprovalRow, Change, LogChunk, MessageQuery, MessageRow, Page, ProjectMember, ReadStore, Rule, RuntimeFilter, SearchQuery,
+    SessionCounts, SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
 };
 pub use time::Timestamp;
 

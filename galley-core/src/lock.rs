@@ -24,7 +24,9 @@ impl Drop for InstanceLock {
     /// on its way to execute a program has one for a moment. A fork of the owner releases nothing.
     fn drop(&mut self) {
         if self.process == std::process::id() {
-            // Should it fail, closing does it.
+            // Nobody owns the database from here on, and readers see that. Should either fail,
+            // closing does the rest.
+            let _ = self.file.set_len(0);
             let _ = self.file.unlock();
         }
     }
@@ -67,6 +69,30 @@ impl InstanceLock {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether a Core owns the database, as far as its lock file tells. The lock itself is not tried: a
+/// reader that held it for a moment could keep a Core from starting.
+pub fn is_owned(database: &Path) -> bool {
+    let Ok(path) = real_path(database) else { return false };
+    match std::fs::read_to_string(sibling(&path, ".lock")) {
+        Ok(pid) => pid.trim().parse().is_ok_and(is_alive),
+        // Where locks are mandatory, a locked file cannot be read.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+#[cfg(unix)]
+fn is_alive(pid: i32) -> bool {
+    let Some(pid) = rustix::process::Pid::from_raw(pid) else { return false };
+    // A process of somebody else is one, too.
+    rustix::process::test_kill_process(pid).map_or_else(|error| error == rustix::io::Errno::PERM, |()| true)
+}
+
+#[cfg(not(unix))]
+fn is_alive(_pid: i32) -> bool {
+    // The file was readable, so nobody has it locked.
+    false
 }
 
 /// The file that `database` leads to, so that two names of one database share a lock.

@@ -1,9 +1,11 @@
 //! Reading without a Core: the same commands, answered from the database's file.
 
 use crate::config::{Config, ConfigFile};
+use crate::cursor::{Cursor, Until};
 use crate::error::Error;
+use crate::lock::is_owned;
 use crate::paths;
-use crate::reads::{self, CoreView, PolledChanges, ReadContext, WaitStream};
+use crate::reads::{self, CoreView, FollowStream, PolledChanges, ProjectStream, ReadContext, SessionLogs, WaitStream};
 use crate::runner::RunnerManager;
 use crate::runtimes::Runtimes;
 use crate::server::{Answer, Call, ChannelLink, Counters, InstallStream, Responder, serve};
@@ -13,8 +15,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use galley_client::{Connection, Transport};
 use galley_protocol::socket::{
-    COMMANDS, Command, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeInstall, RuntimeRemove, RuntimeUse, SessionWait,
-    StreamCommand,
+    COMMANDS, Command, ProjectFollow, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeInstall, RuntimeRemove, RuntimeUse,
+    SessionFollow, SessionWait, StreamCommand,
 };
 use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,7 @@ pub struct ReadOnly(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     store: Arc<SqliteReader>,
+    database: PathBuf,
     config: ConfigFile,
     data_dir: PathBuf,
     counters: Counters,
@@ -49,6 +52,7 @@ pub fn read_only_in_place(path: &Path) -> ReadOnly {
 fn reading(store: SqliteReader, path: &Path) -> ReadOnly {
     ReadOnly(Arc::new(Inner {
         store: Arc::new(store),
+        database: path.to_owned(),
         config: ConfigFile::new(paths::config_beside(path)),
         data_dir: paths::data_dir_of(path).to_owned(),
         counters: Counters::default(),
@@ -70,6 +74,8 @@ impl Responder for Inner {
         let args = call.args.as_deref();
         match call.command.as_str() {
             SessionWait::NAME => return Answer::stream(self.wait(&call).await),
+            SessionFollow::NAME => return Answer::stream(self.follow(&call).await),
+            ProjectFollow::NAME => return Answer::stream(self.project_follow(&call).await),
             RuntimeAdd::NAME => return Answer::once(self.add(args).await),
             RuntimeCheck::NAME => return Answer::once(self.check(args).await),
             RuntimeRemove::NAME => return Answer::once(reads::arguments(RuntimeRemove::NAME, args).and_then(|args| self.config.remove(&args))),
@@ -101,6 +107,46 @@ impl Inner {
         let store: Arc<dyn ReadStore> = self.store.clone();
         let changes = Box::new(PolledChanges::of(store.clone()).await);
         WaitStream::start(store, args, call.request_id.clone(), changes).await
+    }
+
+    async fn follow(&self, call: &Call) -> Result<FollowStream, Error> {
+        let args = reads::arguments::<SessionFollow>(SessionFollow::NAME, call.args.as_deref())?;
+        let cursor = self.logs().open(&args.session_id).await;
+        FollowStream::start(self.store.clone(), args, call.request_id.clone(), cursor).await
+    }
+
+    async fn project_follow(&self, call: &Call) -> Result<ProjectStream, Error> {
+        let args = reads::arguments::<ProjectFollow>(ProjectFollow::NAME, call.args.as_deref())?;
+        let changes = Box::new(PolledChanges::of(self.store.clone()).await);
+        ProjectStream::start(self.store.clone(), args, call.request_id.clone(), Box::new(self.logs()), changes).await
+    }
+
+    fn logs(&self) -> FileLogs {
+        FileLogs { store: self.store.clone(), database: self.database.clone() }
+    }
+}
+
+/// The logs in a file. A session whose row says that it is at work has a live runner, as long as a
+/// Core owns the file.
+struct FileLogs {
+    store: Arc<SqliteReader>,
+    database: PathBuf,
+}
+
+impl FileLogs {
+    async fn open(&self, session_id: &str) -> Cursor {
+        Cursor::of_file(session_id.to_owned(), self.store.clone(), self.database.clone(), Until::RunnerGoneOrIdle).await
+    }
+}
+
+#[async_trait]
+impl SessionLogs for FileLogs {
+    async fn cursor(&self, session_id: &str, wanted: bool) -> Option<Cursor> {
+        if wanted && self.are_attended() { Some(self.open(session_id).await) } else { None }
+    }
+
+    fn are_attended(&self) -> bool {
+        is_owned(&self.database)
     }
 }
 

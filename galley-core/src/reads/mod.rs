@@ -5,9 +5,11 @@
 mod approval;
 mod changes;
 mod export;
+mod follow;
 pub mod llm;
 mod meta;
 pub mod project;
+mod project_follow;
 mod runtime;
 pub mod session;
 mod sessions;
@@ -15,8 +17,10 @@ mod sessions;
 mod tests;
 mod wait;
 
-pub use changes::PolledChanges;
-pub use wait::WaitStream;
+pub use changes::{Changes, PolledChanges};
+pub use follow::FollowStream;
+pub use project_follow::{ProjectStream, SessionLogs};
+pub use wait::{WaitStream, is_busy};
 
 use crate::config::Config;
 use crate::error::Error;

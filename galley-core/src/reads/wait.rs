@@ -219,11 +219,16 @@ fn dead(session: &SessionBrief) -> Option<WaitStatus> {
 /// A session that has nothing in hand. Pending messages do not count: without a runner they wait
 /// for somebody to start one, and with one they are not pending for long.
 fn idle(session: &SessionBrief) -> Option<WaitStatus> {
-    let at_work = matches!(session.status, SessionStatus::Connecting | SessionStatus::Running | SessionStatus::WaitingApproval);
-    if at_work || session.queued_count.is_some() {
+    if is_busy(session) {
         return None;
     }
     Some(dead(session).unwrap_or(WaitStatus::Completed))
+}
+
+/// Whether the session has a run in hand, or messages that wait behind one.
+pub fn is_busy(session: &SessionBrief) -> bool {
+    let at_work = matches!(session.status, SessionStatus::Connecting | SessionStatus::Running | SessionStatus::WaitingApproval);
+    at_work || session.queued_count.is_some()
 }
 
 fn unreadable(error: &Error) -> EndReason {

@@ -1,10 +1,12 @@
 //! One connection: requests in, responses and frames out, in one task. Requests without an id are
 //! answered in order; those with one run side by side, so a stop never waits behind a list.
 
+use super::feed::FeedStream;
 use super::link::Link;
 use super::watch::WatchStream;
 use crate::error::Error;
-use crate::reads::{Reply, WaitStream};
+use crate::frame::line;
+use crate::reads::{FollowStream, ProjectStream, Reply, WaitStream};
 use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -18,14 +20,15 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 /// A connection on which nothing is asked and nothing in flight is closed after this long.
 const IDLE: Duration = Duration::from_secs(90);
 /// Requests of one connection in flight; the next ones wait in the socket.
 const IN_FLIGHT: usize = 256;
+/// Open streams of one connection; one more is refused.
+const MAX_STREAMS: usize = 256;
 
 /// A request, taken apart and owned.
 #[derive(Debug)]
@@ -81,24 +84,33 @@ pub trait Responder: Send + Sync + 'static {
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Connections, in process included.
-    pub connections: Arc<AtomicU64>,
+    pub connections: watch::Sender<u64>,
     /// Streams.
-    pub streams: Arc<AtomicU64>,
+    pub streams: watch::Sender<u64>,
+}
+
+impl Counters {
+    /// Waits until no stream is open, at most for `patience`.
+    pub async fn streams_over(&self, patience: Duration) {
+        let mut streams = self.streams.subscribe();
+        // Who does not read in time has the log to come back to.
+        let _ = tokio::time::timeout(patience, streams.wait_for(|open| *open == 0)).await;
+    }
 }
 
 /// Counts one while it lives.
-struct Counted(Arc<AtomicU64>);
+struct Counted(watch::Sender<u64>);
 
 impl Counted {
-    fn new(count: &Arc<AtomicU64>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
+    fn new(count: &watch::Sender<u64>) -> Self {
+        count.send_modify(|count| *count += 1);
         Self(count.clone())
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.send_modify(|count| *count -= 1);
     }
 }
 
@@ -113,19 +125,26 @@ pub trait FrameStream: Send {
     fn cancel(&self) -> Vec<u8>;
 }
 
-impl FrameStream for WatchStream {
-    fn request_id(&self) -> Option<&str> {
-        Self::request_id(self)
-    }
+/// Streams that write their frames themselves.
+macro_rules! frame_streams {
+    ($($stream:ty),+) => {
+        $(impl FrameStream for $stream {
+            fn request_id(&self) -> Option<&str> {
+                Self::request_id(self)
+            }
 
-    fn next(&mut self) -> BoxFuture<'_, (Vec<u8>, bool)> {
-        Self::next(self).boxed()
-    }
+            fn next(&mut self) -> BoxFuture<'_, (Vec<u8>, bool)> {
+                Self::next(self).boxed()
+            }
 
-    fn cancel(&self) -> Vec<u8> {
-        Self::cancel(self)
-    }
+            fn cancel(&self) -> Vec<u8> {
+                Self::cancel(self)
+            }
+        })+
+    };
 }
+
+frame_streams!(WatchStream, FollowStream, ProjectStream, FeedStream);
 
 impl FrameStream for WaitStream {
     fn request_id(&self) -> Option<&str> {
@@ -144,14 +163,6 @@ impl FrameStream for WaitStream {
     fn cancel(&self) -> Vec<u8> {
         line(&self.end(EndReason::Cancelled))
     }
-}
-
-/// A value as a line. What is written here is strings, numbers and JSON that was checked:
-/// serialising it cannot fail.
-pub(super) fn line(value: &impl serde::Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(value).unwrap_or_default();
-    line.push(b'\n');
-    line
 }
 
 type Answered = (Option<String>, Answer);
@@ -292,6 +303,10 @@ impl<L: Link, R: Responder> Connection<L, R> {
             Answer::Once(Ok(reply)) => answered(id, Some(reply.result), reply.next_cursor),
             Answer::Once(Err(error)) => failure(id, error.tag(), error.to_string(), error.detail()),
             Answer::Unknown(command) => failure(id, ErrorTag::UnknownCommand, format!("there is no command {command:?}"), None),
+            Answer::Stream(_) if self.open_streams.len() >= MAX_STREAMS => {
+                let message = format!("this connection has {MAX_STREAMS} streams; cancel one or open another connection");
+                failure(id, ErrorTag::QueueFull, message, None)
+            }
             Answer::Stream(stream) => {
                 let (cancel, cancelled) = oneshot::channel();
                 self.open_streams.push((id, cancel));

@@ -1,21 +1,23 @@
 //! One dispatcher behind every door: a request's name decides, its type checks the arguments.
 
-use super::connection::{Answer, Call, Counters, Responder};
+use super::connection::{Answer, Call, Counters, FrameStream, Responder};
+use super::feed::FeedStream;
 use super::watch::WatchStream;
 use crate::core::Inner;
+use crate::cursor::{Cursor, Until};
 use crate::error::Error;
-use crate::reads::{self, WaitStream};
+use crate::reads::{self, FollowStream, ProjectStream, SessionLogs, WaitStream};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use galley_protocol::socket::{
     ApprovalModeSet, ApprovalRespond, ApprovalRevoke, Command, CoreInfoGet, CoreShutdown, CoreShutdownResult, LlmSet, ProjectCreate, ProjectDelete,
-    ProjectUpdate, RuntimeAdd, RuntimeCheck, RuntimeInstall, RuntimeRemove, RuntimeUse, SessionArchive, SessionBtw, SessionCommand, SessionDelete,
-    SessionKill, SessionMove, SessionNew, SessionPin, SessionQueueEdit, SessionRead, SessionRename, SessionRestore, SessionResume, SessionRetry,
-    SessionSend, SessionStateGet, SessionStop, SessionWait, SessionWatch, StreamCommand,
+    ProjectFollow, ProjectUpdate, RuntimeAdd, RuntimeCheck, RuntimeInstall, RuntimeRemove, RuntimeUse, SessionArchive, SessionBtw, SessionCommand,
+    SessionDelete, SessionFollow, SessionKill, SessionMove, SessionNew, SessionPin, SessionQueueEdit, SessionRead, SessionRename, SessionRestore,
+    SessionResume, SessionRetry, SessionSend, SessionStateGet, SessionStop, SessionWait, SessionWatch, SessionsWatch, StreamCommand,
 };
 use serde_json::value::RawValue;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 #[async_trait]
 impl Responder for Inner {
@@ -57,17 +59,12 @@ impl Responder for Inner {
                 self.ask_to_stop();
                 CoreShutdownResult { shutting_down: true }
             })),
-            SessionWatch::NAME => match reads::arguments(SessionWatch::NAME, args) {
-                Ok(args) => Answer::stream(self.session_watch(args, call.request_id).await),
-                Err(error) => Answer::Once(Err(error)),
-            },
-            RuntimeInstall::NAME => {
-                Answer::stream(reads::arguments(RuntimeInstall::NAME, args).map(|args| self.runtime_install(args, call.request_id)))
-            }
-            SessionWait::NAME => match reads::arguments(SessionWait::NAME, args) {
-                Ok(args) => Answer::stream(self.session_wait(args, call.request_id).await),
-                Err(error) => Answer::Once(Err(error)),
-            },
+            SessionWatch::NAME => stream(&call, |args, id| self.session_watch(args, id)).await,
+            SessionWait::NAME => stream(&call, |args, id| self.session_wait(args, id)).await,
+            SessionFollow::NAME => stream(&call, |args, id| self.session_follow(args, id)).await,
+            ProjectFollow::NAME => stream(&call, |args, id| self.project_follow(args, id)).await,
+            SessionsWatch::NAME => stream(&call, async |args, id| Ok(FeedStream::open(&args, self.feed.clone(), self.store.clone(), id))).await,
+            RuntimeInstall::NAME => stream(&call, async |args, id| Ok(self.runtime_install(args, id))).await,
             command => match reads::answer(self.as_ref(), command, args).await {
                 Some(result) => Answer::Once(result),
                 None => Answer::Unknown(call.command),
@@ -94,6 +91,45 @@ impl Inner {
         let session = self.sessions.get(&args.session_id).await?;
         let changes = Box::new(session.log.decisions());
         WaitStream::start(self.store.clone(), args, request_id, changes).await
+    }
+
+    async fn session_follow(&self, args: SessionFollow, request_id: Option<String>) -> Result<FollowStream, Error> {
+        let session = self.sessions.get(&args.session_id).await?;
+        let cursor = Cursor::of_log(session.id.clone(), self.store.clone(), session.log.clone(), Until::RunnerGoneOrIdle);
+        FollowStream::start(self.store.clone(), args, request_id, cursor).await
+    }
+
+    async fn project_follow(self: &Arc<Self>, args: ProjectFollow, request_id: Option<String>) -> Result<ProjectStream, Error> {
+        let changes = Box::new(self.store.decisions());
+        ProjectStream::start(self.store.clone(), args, request_id, Box::new(LiveLogs(Arc::downgrade(self))), changes).await
+    }
+}
+
+/// The logs of a running Core's sessions.
+struct LiveLogs(Weak<Inner>);
+
+#[async_trait]
+impl SessionLogs for LiveLogs {
+    async fn cursor(&self, session_id: &str, wanted: bool) -> Option<Cursor> {
+        let core = self.0.upgrade()?;
+        let session = match core.sessions.peek(session_id) {
+            Some(session) if wanted || session.log.is_live() => session,
+            None if wanted => core.sessions.get(session_id).await.ok()?,
+            _ => return None,
+        };
+        Some(Cursor::of_log(session_id.to_owned(), core.store.clone(), session.log.clone(), Until::RunnerGoneOrIdle))
+    }
+
+    fn are_attended(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
+/// Opens a stream: its arguments are read.
+async fn stream<C: StreamCommand, S: FrameStream + 'static>(call: &Call, open: impl AsyncFnOnce(C, Option<String>) -> Result<S, Error>) -> Answer {
+    match reads::arguments(C::NAME, call.args.as_deref()) {
+        Ok(args) => Answer::stream(open(args, call.request_id.clone()).await),
+        Err(error) => Answer::Once(Err(error)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::connection::FrameStream;
 use crate::error::Error;
+use crate::frame;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use galley_protocol::socket::{InstallEnd, InstallFrame, InstallStep, RuntimeBrief};
@@ -68,12 +69,12 @@ impl FrameStream for InstallStream {
     fn next(&mut self) -> BoxFuture<'_, (Vec<u8>, bool)> {
         async {
             let frame = Self::next(self).await;
-            (super::connection::line(&frame), matches!(frame, InstallFrame::End { .. }))
+            (frame::line(&frame), matches!(frame, InstallFrame::End { .. }))
         }
         .boxed()
     }
 
     fn cancel(&self) -> Vec<u8> {
-        super::connection::line(&self.failed(&Error::invalid("the installation was cancelled")))
+        frame::line(&self.failed(&Error::invalid("the installation was cancelled")))
     }
 }

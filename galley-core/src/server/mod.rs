@@ -4,6 +4,7 @@
 mod commands;
 mod connection;
 mod dispatch;
+mod feed;
 mod install;
 mod link;
 mod socket;

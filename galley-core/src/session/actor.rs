@@ -7,6 +7,7 @@ use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
 use super::state::SessionState;
 use crate::error::Error;
 use crate::event_log::EventLog;
+use crate::feed::{Touched, touched};
 use crate::runner::{Delivery, Exit, Runner};
 use crate::store::{Change, LogChunk, SessionStore};
 use crate::time::Timestamp;
@@ -59,6 +60,8 @@ pub trait Host: Send + Sync {
     ) -> Result<Runner, Error>;
     /// The app's default approval mode: ask or auto.
     fn default_mode(&self) -> ApprovalMode;
+    /// Takes note of what a commit touched, for those who watch all sessions. It does no I/O.
+    fn touched(&self, touched: Vec<Touched>);
     /// Tells every live session that the rules of this scope changed.
     fn rules_changed(&self, scope: &str);
     /// Takes the session out of the registry unless somebody is about to speak to it; `true` when
@@ -364,7 +367,7 @@ impl Actor {
             self.state.apply(now, input, &mut out);
         }
         let (changes, mut chunks, mut effects) = self.finish(now, out).await;
-        let mut decided = changes.iter().any(Change::is_decision);
+        let mut news = touched(self.state.id(), &changes);
         let patience = batch.since.map(|since| since + DB_PATIENCE);
         if let Err(error) = self.commit(changes, patience).await {
             // Nothing of the batch was written: the callers are told, and it never happened.
@@ -382,13 +385,16 @@ impl Actor {
             }
             let changes;
             (changes, chunks, effects) = self.finish(now, out).await;
-            decided = changes.iter().any(Change::is_decision);
+            news = touched(self.state.id(), &changes);
             // Without callers there is nobody to give up for: this returns once it is written.
             let _ = self.commit(changes, None).await;
         }
         self.log.publish(chunks, self.state.last_run().1);
-        if decided {
+        if !news.is_empty() {
             self.log.decided();
+            if let Some(host) = self.host.upgrade() {
+                host.touched(news);
+            }
         }
         for effect in effects {
             self.perform(effect).await;

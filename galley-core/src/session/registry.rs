@@ -98,6 +98,11 @@ impl Sessions {
         Ok(())
     }
 
+    /// The session if it is live; it is not taken up.
+    pub fn peek(&self, id: &str) -> Option<Arc<SessionHandle>> {
+        self.lock().sessions.get(id).cloned()
+    }
+
     /// All live sessions.
     pub fn live(&self) -> Vec<Arc<SessionHandle>> {
         self.lock().sessions.values().cloned().collect()

@@ -80,3 +80,18 @@ pub struct Page<T> {
     /// Where the next page starts; `None` at the end.
     pub next_cursor: Option<String>,
 }
+
+/// What a reader of a project's logs needs to know of one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectMember {
+    /// The session.
+    pub id: String,
+    /// Grows from session to session.
+    pub key: i64,
+    /// It is put away.
+    pub archived: bool,
+    /// It has a run in hand, or messages that wait behind one.
+    pub busy: bool,
+    /// Index of its log's last event, 0 when it is empty.
+    pub last_index: u64,
+}

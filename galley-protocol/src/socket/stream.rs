@@ -21,6 +21,8 @@ open_enum! {
         Archived = "archived",
         /// The session was deleted.
         Deleted = "deleted",
+        /// The session was moved out of the project.
+        Moved = "moved",
         /// Core is going.
         CoreShutdown = "core_shutdown",
         /// The wait found what it waited for.

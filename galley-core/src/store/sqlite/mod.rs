@@ -14,12 +14,15 @@ mod writer;
 
 pub(crate) use file::{create_private_dir, sibling};
 
-use super::{ApprovalQuery, Change, LogChunk, MessageQuery, Page, ReadStore, Rule, SearchQuery, SessionQuery, SessionSnapshot, SessionStore};
+use super::{
+    ApprovalQuery, Change, LogChunk, MessageQuery, Page, ProjectMember, ReadStore, Rule, SearchQuery, SessionQuery, SessionSnapshot, SessionStore,
+};
 use crate::error::Error;
 use async_trait::async_trait;
 use galley_protocol::ipc::HistoryMessage;
 use galley_protocol::socket::{
     Approval, HealthCheck, MessageBrief, ProjectBrief, ProjectOverview, ProjectTranscripts, QueueItem, SearchHit, SessionBrief, StatusSummary,
+    Transcript,
 };
 use readers::{Readers, opened};
 use rusqlite::{Connection, ErrorCode};
@@ -116,6 +119,21 @@ impl ReadStore for SqliteReader {
         self.readers.read(move |db| read::message::one(db, &id)).await
     }
 
+    async fn transcript(&self, session_id: &str, tail: Option<u32>) -> Result<Option<Transcript>, Error> {
+        let session_id = session_id.to_owned();
+        self.readers.read(move |db| read::follow::transcript(db, &session_id, tail)).await
+    }
+
+    async fn project_transcripts(&self, project_id: &str, tail: Option<u32>, all: bool) -> Result<Option<(ProjectTranscripts, i64)>, Error> {
+        let project_id = project_id.to_owned();
+        self.readers.read(move |db| read::follow::project(db, &project_id, tail, all)).await
+    }
+
+    async fn project_members(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
+        let project_id = project_id.to_owned();
+        self.readers.read(move |db| read::follow::members(db, &project_id)).await
+    }
+
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error> {
         let query = query.clone();
         self.readers.read(move |db| read::search::hits(db, &query)).await
@@ -133,11 +151,6 @@ impl ReadStore for SqliteReader {
     async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error> {
         let id = id.to_owned();
         self.readers.read(move |db| read::project::overview(db, &id)).await
-    }
-
-    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
-        let id = id.to_owned();
-        self.readers.read(move |db| read::project::transcripts(db, &id, tail, all)).await
     }
 
     async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {
@@ -208,6 +221,18 @@ impl ReadStore for SqliteStore {
         self.reader.message(id).await
     }
 
+    async fn transcript(&self, session_id: &str, tail: Option<u32>) -> Result<Option<Transcript>, Error> {
+        self.reader.transcript(session_id, tail).await
+    }
+
+    async fn project_transcripts(&self, project_id: &str, tail: Option<u32>, all: bool) -> Result<Option<(ProjectTranscripts, i64)>, Error> {
+        self.reader.project_transcripts(project_id, tail, all).await
+    }
+
+    async fn project_members(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
+        self.reader.project_members(project_id).await
+    }
+
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error> {
         self.reader.search(query).await
     }
@@ -222,10 +247,6 @@ impl ReadStore for SqliteStore {
 
     async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error> {
         self.reader.project_overview(id).await
-    }
-
-    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
-        self.reader.project_transcripts(id, tail, all).await
     }
 
     async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {

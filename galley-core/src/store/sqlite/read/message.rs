@@ -45,15 +45,15 @@ pub(in super::super) fn one(db: &Connection, id: &str) -> Result<Option<MessageB
 
 /// The last messages of a session that fit the query, oldest first.
 pub(in super::super) fn transcript(db: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
-    of_session(&*db.unchecked_transaction()?, query)
+    transcript_in(&*db.unchecked_transaction()?, query)
 }
 
-/// As [`transcript`], within a transaction.
-pub(super) fn of_session(snapshot: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
-    let Some(session) = session_key(snapshot, &query.session_id)? else { return Ok(Vec::new()) };
+/// The same, within a transaction.
+pub(super) fn transcript_in(db: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
+    let Some(session) = session_key(db, &query.session_id)? else { return Ok(Vec::new()) };
     let before = match &query.before {
         None => i64::MAX,
-        Some(id) => snapshot
+        Some(id) => db
             .prepare_cached("SELECT key FROM message WHERE id = ?1 AND session = ?2")?
             .query_row(params![id, session], |row| row.get(0))
             .optional()?
@@ -64,7 +64,7 @@ pub(super) fn of_session(snapshot: &Connection, query: &MessageQuery) -> Result<
          WHERE m.session = ?1 AND m.key < ?2 AND (?3 OR m.visibility <> 'internal') ORDER BY m.key DESC LIMIT ?4"
     );
     let limit = query.limit.map_or(-1, i64::from);
-    let mut statement = snapshot.prepare_cached(&sql)?;
+    let mut statement = db.prepare_cached(&sql)?;
     let rows = statement.query_map(params![session, before, query.internal, limit], row)?;
     let mut messages = rows.map(|row| row.map(MessageRow::into_brief)).collect::<Result<Vec<_>>>()?;
     messages.reverse();

@@ -1,6 +1,7 @@
 //! The reads, as functions over a connection: the store and the read-only reader share them.
 
 pub(in super::super) mod approval;
+pub(in super::super) mod follow;
 pub(in super::super) mod health;
 pub(in super::super) mod history;
 pub(in super::super) mod log;

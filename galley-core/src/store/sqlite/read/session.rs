@@ -64,8 +64,12 @@ fn brief(db: &Connection, (key, row): (i64, SessionRow)) -> Result<SessionBrief>
 
 /// One session.
 pub(in super::super) fn one(db: &Connection, id: &str) -> Result<Option<SessionBrief>> {
-    let snapshot = db.unchecked_transaction()?;
-    find(&snapshot, id)?.map(|found| brief(&snapshot, found)).transpose()
+    one_in(&*db.unchecked_transaction()?, id)
+}
+
+/// The same, within a transaction.
+pub(super) fn one_in(db: &Connection, id: &str) -> Result<Option<SessionBrief>> {
+    find(db, id)?.map(|found| brief(db, found)).transpose()
 }
 
 /// The last row of a page: the next one begins after it.
@@ -115,7 +119,11 @@ pub(super) fn rows(db: &Connection, query: &SessionQuery) -> Result<Vec<SessionB
 
 /// A page of sessions: the pinned ones first, then the others, each in the order of the index.
 pub(in super::super) fn page(db: &Connection, query: &SessionQuery, start: Option<Cursor>) -> Result<Page<SessionBrief>> {
-    let snapshot = db.unchecked_transaction()?;
+    page_in(&*db.unchecked_transaction()?, query, start)
+}
+
+/// The same, within a transaction.
+pub(super) fn page_in(db: &Connection, query: &SessionQuery, start: Option<Cursor>) -> Result<Page<SessionBrief>> {
     // One more than asked for tells whether there is a next page.
     let wanted = query.limit.map_or(usize::MAX, |limit| limit as usize + 1);
     let mut found = Vec::new();
@@ -125,14 +133,14 @@ pub(in super::super) fn page(db: &Connection, query: &SessionQuery, start: Optio
             Some(cursor) if pinned && !cursor.pinned => continue,
             _ => None,
         };
-        collect(&snapshot, query, pinned, start, wanted - found.len(), &mut found)?;
+        collect(db, query, pinned, start, wanted - found.len(), &mut found)?;
     }
     let mut next_cursor = None;
     if found.len() == wanted {
         found.pop();
         next_cursor = found.last().map(|(_, row)| Cursor::after(row).to_text());
     }
-    let rows = found.into_iter().map(|found| brief(&snapshot, found)).collect::<Result<_>>()?;
+    let rows = found.into_iter().map(|found| brief(db, found)).collect::<Result<_>>()?;
     Ok(Page { rows, next_cursor })
 }
 
