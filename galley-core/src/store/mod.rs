@@ -47,6 +47,9 @@ pub trait ReadStore: Send + Sync {
     async fn projects(&self) -> Result<Vec<ProjectBrief>, Error>;
     /// How a project stands; archived sessions are left out.
     async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error>;
+    /// How a project stands and the last `tail` messages of each of its sessions, as of one moment;
+    /// archived sessions only if `all`.
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error>;
     /// What waits in a session, in the order it will be handed over.
     async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error>;
     /// The rules of a scope, or all; by scope and tool.

@@ -152,6 +152,11 @@ impl ReadStore for SqliteReader {
         self.readers.read(move |db| read::project::overview(db, &id)).await
     }
 
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
+        let id = id.to_owned();
+        self.readers.read(move |db| read::project::transcripts(db, &id, tail, all)).await
+    }
+
     async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {
         let session_id = session_id.to_owned();
         self.readers.read(move |db| read::message::queue(db, &session_id)).await
@@ -246,6 +251,10 @@ impl ReadStore for SqliteStore {
 
     async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error> {
         self.reader.project_overview(id).await
+    }
+
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
+        self.reader.project_transcripts(id, tail, all).await
     }
 
     async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {
