@@ -106,7 +106,7 @@ impl Inner {
         let args = reads::arguments::<SessionWait>(SessionWait::NAME, call.args.as_deref())?;
         let store: Arc<dyn ReadStore> = self.store.clone();
         let changes = Box::new(PolledChanges::of(store.clone()).await);
-        WaitStream::start(store, args, call.request_id.clone(), changes).await
+        Ok(WaitStream::start(store, args, call.request_id.clone(), changes).await?.of_file(self.database.clone()))
     }
 
     async fn follow(&self, call: &Call) -> Result<FollowStream, Error> {

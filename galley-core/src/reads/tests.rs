@@ -536,6 +536,44 @@ async fn a_wait_until_idle() {
 }
 
 #[tokio::test]
+async fn a_wait_in_a_file_that_no_core_owns_gives_up_what_was_left_in_the_middle() {
+    let galley = Fixture::new();
+    let database = galley.folder.path().join("workbench.db");
+    galley
+        .commit(vec![
+            session("running", SessionStatus::Running),
+            user("running", "given", 0, MessageState::Dispatched),
+            user("running", "waits", 1, MessageState::Queued),
+            session("idle", SessionStatus::Idle),
+            session("answered", SessionStatus::Running),
+            agent("answered", "a", 0, "an answer"),
+        ])
+        .await;
+    let outcome = async |args: Value| {
+        let mut wait = galley.wait(args).await.unwrap().of_file(database.clone());
+        assert!(matches!(wait.next().await, Some(WaitFrame::Wait { phase: WaitPhase::Initial, .. })));
+        finish(wait).await.1
+    };
+    let of_running = [
+        json!({ "sessionId": "running", "timeout": 0 }),
+        json!({ "sessionId": "running", "timeout": 0, "untilIdle": true }),
+        json!({ "sessionId": "running", "timeout": 0, "messageId": "given" }),
+        json!({ "sessionId": "running", "timeout": 0, "messageId": "waits" }),
+    ];
+    for args in &of_running {
+        assert_eq!(outcome(args.clone()).await, EndReason::SessionError, "{args}");
+    }
+    assert_eq!(outcome(json!({ "sessionId": "answered", "timeout": 0 })).await, EndReason::Completed, "output counts first");
+    assert_eq!(outcome(json!({ "sessionId": "idle", "timeout": 0 })).await, EndReason::Timeout, "somebody may still start a Core for it");
+    let lock = crate::InstanceLock::acquire(&database).unwrap();
+    for args in &of_running {
+        assert_eq!(outcome(args.clone()).await, EndReason::Timeout, "a Core owns it: {args}");
+    }
+    drop(lock);
+    assert_eq!(outcome(of_running[0].clone()).await, EndReason::SessionError);
+}
+
+#[tokio::test]
 async fn a_wait_sees_what_is_committed_meanwhile() {
     let galley = Fixture::new();
     galley.commit(vec![session("s", SessionStatus::Running)]).await;

@@ -4,10 +4,12 @@
 use super::changes::Changes;
 use super::session;
 use crate::error::Error;
+use crate::lock::is_owned;
 use crate::store::{MessageQuery, ReadStore};
 use galley_protocol::socket::{
     EndReason, MessageBrief, MessageRole, MessageState, SCHEMA_VERSION, SessionBrief, SessionStatus, SessionWait, WaitFrame, WaitPhase, WaitStatus,
 };
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -52,6 +54,8 @@ pub struct WaitStream {
     poll: Duration,
     tail: u32,
     final_show: bool,
+    /// The database, when a Core may own it or be gone.
+    file: Option<PathBuf>,
     next: Next,
 }
 
@@ -86,8 +90,19 @@ impl WaitStream {
             poll,
             tail: args.tail.unwrap_or(TAIL),
             final_show: args.final_show.unwrap_or(true),
+            file: None,
             next: Next::Initial,
         })
+    }
+
+    /// The wait of a reader of the file: a session that a Core left in the middle of something when it
+    /// died is dead, too, whatever its row still says.
+    #[must_use]
+    pub fn of_file(mut self, database: PathBuf) -> Self {
+        self.file = Some(database);
+        // The death of a Core is no commit: somebody has to look.
+        self.poll = SHORTEST_POLL;
+        self
     }
 
     /// The id of its request.
@@ -161,9 +176,11 @@ impl WaitStream {
 
     /// Whether the wait is over, and how. Output counts before a dead session does.
     async fn look(&self) -> Result<Option<WaitStatus>, Error> {
+        // Asked before the rows are read: they are the last that a Core which is gone has written.
+        let abandoned = self.file.as_ref().is_some_and(|database| !is_owned(database));
         // A deleted session ends the wait in the payload that follows.
         let Some(session) = self.store.session(&self.session_id).await? else { return Ok(Some(WaitStatus::SessionCancelled)) };
-        Ok(match &self.until {
+        let found = match &self.until {
             Until::Answer { turn } if self.has_answer(*turn).await? => Some(WaitStatus::Completed),
             Until::Answer { .. } => dead(&session),
             Until::Idle => idle(&session),
@@ -175,7 +192,8 @@ impl WaitStream {
                 Some(MessageState::Pending) => dead(&session),
                 Some(_) => None,
             },
-        })
+        };
+        Ok(found.or((abandoned && is_busy(&session)).then_some(WaitStatus::SessionError)))
     }
 
     /// Looks for an answer from the end of the transcript backwards.

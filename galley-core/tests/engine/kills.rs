@@ -1,12 +1,13 @@
 //! The death of a runner and of Core, at any moment.
 
-use crate::engine::{Engine, collect, kinds};
+use crate::engine::{Engine, collect, database, kinds};
 use crate::second_process::{SecondCore, assert_nothing_left, mark, signal};
 use crate::wire::{LIMIT, Moments};
 use galley_client::{Client, Reconnect, Watch, WatchEvent, WatchItem, WatchOptions};
 use galley_protocol::ipc::Event;
 use galley_protocol::socket::{
-    ApprovalList, Dispatch, EndReason, MessageBrief, MessageRole, MessageState, SessionNew, SessionSend, SessionShow, SessionStatus, WatchFrom,
+    ApprovalList, Dispatch, EndReason, MessageBrief, MessageRole, MessageState, SessionNew, SessionSend, SessionShow, SessionStatus, SessionWait,
+    WaitFrame, WaitPhase, WaitStatus, WatchFrom,
 };
 use galley_testkit::{marked_processes, process_gone, wait_until};
 use rustix::process::Signal;
@@ -201,5 +202,26 @@ async fn a_runner_that_closes_its_output_and_lives_is_ended() {
     let brief = engine.idle(&id).await;
     assert_eq!(brief.status, SessionStatus::Error);
     assert_eq!(engine.show(&id).await.last().unwrap().content, "before");
+    engine.stop().await;
+}
+
+#[tokio::test]
+async fn a_wait_beside_a_core_that_is_killed_ends_early() {
+    let dir = tempfile::tempdir().unwrap();
+    let core = SecondCore::start(&dir);
+    let client = core.client(&dir);
+    let new = SessionNew { task: "!say working; no_complete".into(), runtime: Some("testkit".into()), ..SessionNew::default() };
+    let id = client.call(new).await.unwrap().session.id;
+    let mut watch = client.watch(&id, from_start());
+    see(&mut watch, 2).await;
+    let beside = Client::new(galley_core::read_only(&database(&dir)));
+    let mut wait = beside.session(&id).wait(SessionWait { timeout: Some(300.0), poll: Some(300.0), ..SessionWait::default() });
+    assert!(matches!(wait.next().await, Some(Ok(WaitFrame::Wait { phase: WaitPhase::Initial, .. }))), "it has begun");
+    core.kill();
+    let outcome = tokio::time::timeout(LIMIT, wait.wait_final()).await.expect("long before its time is up").unwrap();
+    assert_eq!((outcome.status, outcome.session.status), (WaitStatus::SessionError, SessionStatus::Running), "the row stays as it is stored");
+    // The next Core says so in the row as well.
+    let engine = Engine::start_in(dir).await;
+    assert_eq!(engine.brief(&id).await.status, SessionStatus::Error);
     engine.stop().await;
 }
