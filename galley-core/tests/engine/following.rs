@@ -74,7 +74,7 @@ async fn follows_begun_while_events_stream_have_no_gap_and_no_duplicate() {
     let id = engine.new_session("!emit 3000 100 100; step; emit 300 100; done; exit 0").await.session.id;
     let mut follows = tokio::task::JoinSet::new();
     for number in 0..8_u64 {
-        engine.event(&id, |event| matches!(event, Event::TurnProgress(progress) if progress.delta.len() > 1)).await;
+        engine.event(&id, |event| matches!(event, Event::TurnProgress(_))).await;
         let client = if number % 2 == 0 { engine.core.client() } else { engine.over_socket() };
         let followed = id.clone();
         follows.spawn(async move { read(&mut follow(&client, &followed)).await });
