@@ -112,7 +112,7 @@ async fn a_session_that_is_about_to_have_a_runner_is_waited_for() {
     let scenario = dir.path().join("slow.txt");
     std::fs::write(&scenario, "[start]\nready_after 400ms\n[message]\nsay late; done; exit 0\n").unwrap();
     let runner = galley_testkit::runner_path().unwrap().to_string_lossy().into_owned();
-    let slow = galley_core::Runtime::process("slow", vec![runner, "--scenario".into(), scenario.to_string_lossy().into_owned()]);
+    let slow = galley_core::Runtime::process("slow", vec![runner, "--script".into(), scenario.to_string_lossy().into_owned()]);
     let core = crate::engine::builder(&dir).runtime(slow);
     let engine = Engine::start_as(dir, core).await;
     let client = engine.client.clone();
