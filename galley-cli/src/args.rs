@@ -99,7 +99,7 @@ pub fn speaks_prose(args: &[OsString]) -> bool {
         match word.to_str() {
             Some("--db" | "--socket") => drop(words.next()),
             Some(option) if option.starts_with('-') => {}
-            word => return matches!(word, Some("serve" | "run" | "completions" | "help")),
+            word => return matches!(word, Some("serve" | "run" | "completions")),
         }
     }
     false

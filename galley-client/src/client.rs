@@ -2,7 +2,7 @@
 
 use crate::calls::{Answer, Calls};
 use crate::error::Error;
-use crate::resources::{Approvals, Project, Runtimes, Session, Sessions};
+use crate::resources::{Approvals, Llms, Project, Projects, Runtimes, Session, Sessions};
 use crate::stream::{Feed, FeedOptions, Follow, FollowProject, Frames, Wait, Watch, WatchOptions};
 use crate::transport::{SocketTransport, Transport, take_line};
 use bytes::{BufMut, Bytes, BytesMut};
@@ -154,14 +154,24 @@ impl Client {
         Session { client: self, id: id.into() }
     }
 
+    /// What waits for a yes or a no.
+    pub fn approvals(&self) -> Approvals<'_> {
+        Approvals(self)
+    }
+
+    /// All projects.
+    pub fn projects(&self) -> Projects<'_> {
+        Projects(self)
+    }
+
     /// One project.
     pub fn project(&self, id: impl Into<String>) -> Project<'_> {
         Project { client: self, id: id.into() }
     }
 
-    /// What waits for a yes or a no.
-    pub fn approvals(&self) -> Approvals<'_> {
-        Approvals(self)
+    /// The models that agents can use.
+    pub fn llms(&self) -> Llms<'_> {
+        Llms(self)
     }
 
     /// The agents that can be started.

@@ -140,7 +140,7 @@ fn a_write_says_where_it_comes_from() {
     let core = answer(home.listen(), vec!["{\"ok\":true,\"requestId\":\"ID\",\"result\":{}}\n".to_owned()]);
     home.galley(&["session", "new", "x", "--supervisor=ga-1", "--reason=weekly", "--request-id=r1"]);
     let args = &core.join().unwrap()[0]["args"];
-    let here = std::env::current_dir().unwrap();
+    let here = home.directory().canonicalize().unwrap();
     assert_eq!(args["cwd"], here.to_str().unwrap());
     assert_eq!((&args["supervisor"], &args["reason"], &args["clientRequestId"]), (&"ga-1".into(), &"weekly".into(), &"r1".into()));
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 pub struct Home {
@@ -19,15 +19,24 @@ impl Home {
     /// A home with a running `galley serve`.
     pub fn serving() -> Self {
         let mut home = Self::new();
-        let mut child = home.command(&["serve"]).stderr(Stdio::piped()).spawn().unwrap();
+        home.serve();
+        home
+    }
+
+    /// Starts `galley serve`.
+    pub fn serve(&mut self) {
+        let mut child = self.command(&["serve"]).stderr(Stdio::piped()).spawn().unwrap();
         // Its first words say that it listens.
         let mut line = String::new();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         stderr.read_line(&mut line).unwrap();
         assert!(line.contains("serves"), "{line}");
         std::thread::spawn(move || stderr.lines().for_each(drop));
-        home.serving = Some(child);
-        home
+        self.serving = Some(child);
+    }
+
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     pub fn socket(&self) -> PathBuf {
@@ -41,7 +50,7 @@ impl Home {
     /// `galley` with these words, not yet started.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_galley"));
-        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(args).current_dir(self.directory()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env("GALLEY_DB_PATH", self.directory.path().join("workbench.db"));
         command.env("GALLEY_SOCKET_PATH", self.socket());
         command

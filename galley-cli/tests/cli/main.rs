@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "../conformance/mod.rs"]
+mod conformance;
 mod engine;
 mod errors;
 mod home;

@@ -7,7 +7,7 @@ mod query;
 mod sqlite;
 
 pub use brief::SessionCounts;
-pub use change::{ApprovalRow, Change, LogChunk, MessageRow, ProjectRow, Rule, SessionRow, SessionSnapshot};
+pub use change::{ApprovalRow, Attachment, Change, LogChunk, MessageRow, ProjectRow, Rule, SessionRow, SessionSnapshot};
 pub use query::{ApprovalQuery, MessageQuery, Page, ProjectMember, RuntimeFilter, SearchQuery, SessionQuery};
 pub use sqlite::{SqliteReader, SqliteStore};
 pub(crate) use sqlite::{create_private_dir, sibling};

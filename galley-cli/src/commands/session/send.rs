@@ -101,7 +101,7 @@ pub struct QueueEditArgs {
     /// The message that waits
     message: String,
     /// What to do with it
-    action: Edit,
+    action: Change,
     /// The new text, for edit
     content: Option<String>,
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub struct QueueEditArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Edit {
+enum Change {
     /// Take it out; it stays in the transcript as cancelled
     Remove,
     /// Put it first and stop the current run
@@ -194,9 +194,9 @@ impl RetryArgs {
 impl QueueEditArgs {
     pub async fn run(self, engine: &Engine, output: &mut Output) -> Result<(), Failure> {
         let action = match self.action {
-            Edit::Remove => QueueAction::Remove,
-            Edit::Jump => QueueAction::Jump,
-            Edit::Edit => QueueAction::Edit,
+            Change::Remove => QueueAction::Remove,
+            Change::Jump => QueueAction::Jump,
+            Change::Edit => QueueAction::Edit,
         };
         let Audit { supervisor, reason } = self.audit;
         let edit = SessionQueueEdit { session_id: self.id, message_id: self.message, action, content: self.content, supervisor, reason };

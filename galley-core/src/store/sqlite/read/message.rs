@@ -2,13 +2,39 @@
 
 use super::super::cells::Cells;
 use super::session_key;
-use crate::store::{MessageQuery, MessageRow};
-use galley_protocol::socket::{MessageBrief, MessageState, QueueItem};
+use crate::store::{Attachment, MessageQuery, MessageRow};
+use crate::time::Timestamp;
+use galley_protocol::socket::{AttachmentKind, MessageBrief, MessageState, QueueItem};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use serde::Deserialize;
 
 /// What [`row`] reads, in its order.
 const COLUMNS: &str = "m.id, s.id, m.role, m.visibility, m.state, m.rank, m.run, m.turn_index, m.step_index, m.partial, m.created_at, \
-    m.client_request_id, m.origin, m.summary, m.ask_user, m.telemetry, m.final_answer, m.content, m.thinking, m.tool_calls, m.tool_results";
+    m.client_request_id, m.origin, m.summary, m.ask_user, m.telemetry, m.final_answer, m.content, m.thinking, m.tool_calls, m.tool_results, \
+    CASE WHEN EXISTS (SELECT 1 FROM attachment a WHERE a.message = m.key) THEN ( \
+        SELECT json_group_array(json_object('id', id, 'kind', kind, 'path', path, 'mimeType', mime_type, 'byteSize', byte_size, \
+            'width', width, 'height', height, 'createdAt', created_at) ORDER BY key) FROM attachment a WHERE a.message = m.key) END";
+
+/// An attachment as [`COLUMNS`] gathers it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Gathered {
+    id: String,
+    kind: AttachmentKind,
+    path: String,
+    mime_type: String,
+    byte_size: u64,
+    width: Option<u32>,
+    height: Option<u32>,
+    created_at: i64,
+}
+
+impl From<Gathered> for Attachment {
+    fn from(gathered: Gathered) -> Self {
+        let Gathered { id, kind, path, mime_type, byte_size, width, height, created_at } = gathered;
+        Self { id, kind, path, mime_type, byte_size, width, height, created_at: Timestamp::from_millis(created_at) }
+    }
+}
 
 pub(super) fn row(row: &Row<'_>) -> Result<MessageRow> {
     let mut cells = Cells::of(row);
@@ -34,6 +60,7 @@ pub(super) fn row(row: &Row<'_>) -> Result<MessageRow> {
         thinking: cells.get()?,
         tool_calls: cells.raw_json()?,
         tool_results: cells.raw_json()?,
+        attachments: cells.json::<Vec<Gathered>>()?.unwrap_or_default().into_iter().map(Attachment::from).collect(),
     })
 }
 

@@ -148,7 +148,7 @@ fn collect(
     limit: usize,
     found: &mut Vec<(i64, SessionRow)>,
 ) -> Result<()> {
-    // A project's sessions are few among many; else they are visited in their order.
+    // Either way they are visited in their order, a project's without those of others.
     let index = if query.project_id.is_some() { "session_project" } else { "session_order" };
     let mut sql = format!("SELECT {COLUMNS} FROM session s INDEXED BY {index} WHERE ifnull(s.pinned, 0) = ? AND s.deleted_at IS NULL");
     let mut values = vec![Value::from(pinned)];
