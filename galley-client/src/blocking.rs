@@ -19,10 +19,10 @@
 
 use crate::client::Page;
 use crate::error::Error;
-use crate::stream::{self, WaitOutcome, WatchItem, WatchOptions};
+use crate::stream::{self, FeedItem, FeedOptions, TypedFrame, TypedFrames, WaitOutcome, WatchItem, WatchOptions};
 use crate::transport::Transport;
 use bytes::Bytes;
-use galley_protocol::socket::{Command, SessionWait, WaitFrame};
+use galley_protocol::socket::{Command, ProjectFollow, SessionFollow, SessionWait};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -89,6 +89,21 @@ impl Client {
     pub fn wait(&self, command: SessionWait) -> Wait {
         Iter::new(self.client.wait(command), self.runtime.clone())
     }
+
+    /// As [`Client::follow`](crate::Client::follow).
+    pub fn follow(&self, command: SessionFollow) -> Follow {
+        Iter::new(self.client.follow(command), self.runtime.clone())
+    }
+
+    /// As [`Client::follow_project`](crate::Client::follow_project).
+    pub fn follow_project(&self, command: ProjectFollow) -> FollowProject {
+        Iter::new(self.client.follow_project(command), self.runtime.clone())
+    }
+
+    /// As [`Client::watch_sessions`](crate::Client::watch_sessions).
+    pub fn watch_sessions(&self, options: &FeedOptions) -> Feed {
+        Iter::new(self.client.watch_sessions(options), self.runtime.clone())
+    }
 }
 
 /// The items of a watch.
@@ -96,6 +111,15 @@ pub type Watch = Iter<stream::Watch>;
 
 /// The frames of a wait.
 pub type Wait = Iter<stream::Wait>;
+
+/// The frames of a session's follow.
+pub type Follow = Iter<stream::Follow>;
+
+/// The frames of a project's follow.
+pub type FollowProject = Iter<stream::FollowProject>;
+
+/// The items of a feed.
+pub type Feed = Iter<stream::Feed>;
 
 /// A stream as an iterator. Dropping it closes its connection.
 pub struct Iter<S> {
@@ -117,8 +141,16 @@ impl Iterator for Watch {
     }
 }
 
-impl Iterator for Wait {
-    type Item = Result<WaitFrame, Error>;
+impl Iterator for Feed {
+    type Item = Result<FeedItem, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.runtime.block_on(self.stream.as_mut()?.next())
+    }
+}
+
+impl<F: TypedFrame> Iterator for Iter<TypedFrames<F>> {
+    type Item = Result<F, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.runtime.block_on(self.stream.as_mut()?.next())

@@ -2,11 +2,11 @@
 
 use crate::calls::{Answer, Calls};
 use crate::error::Error;
-use crate::resources::{Approvals, Runtimes, Session, Sessions};
-use crate::stream::{Frames, Wait, Watch, WatchOptions};
+use crate::resources::{Approvals, Llms, Project, Projects, Runtimes, Session, Sessions};
+use crate::stream::{Feed, FeedOptions, Follow, FollowProject, Frames, Wait, Watch, WatchOptions};
 use crate::transport::{SocketTransport, Transport, take_line};
 use bytes::{BufMut, Bytes, BytesMut};
-use galley_protocol::socket::{Access, Command, Request, SessionWait, StreamCommand};
+use galley_protocol::socket::{Access, Command, ProjectFollow, Request, SessionFollow, SessionWait, StreamCommand};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
@@ -128,6 +128,22 @@ impl Client {
         Wait::new(self.transport.clone(), command)
     }
 
+    /// Follows a session from a snapshot on. The connection is opened when the follow is first
+    /// polled; it is not resumed, as a new follow begins with a new snapshot.
+    pub fn follow(&self, command: SessionFollow) -> Follow {
+        Follow::new(self.transport.clone(), command)
+    }
+
+    /// Follows all sessions of a project from a snapshot on, as [`follow`](Self::follow) does one.
+    pub fn follow_project(&self, command: ProjectFollow) -> FollowProject {
+        FollowProject::new(self.transport.clone(), command)
+    }
+
+    /// Watches all sessions. The connection is opened when the feed is first polled.
+    pub fn watch_sessions(&self, options: &FeedOptions) -> Feed {
+        Feed::new(self.transport.clone(), options)
+    }
+
     /// Many sessions.
     pub fn sessions(&self) -> Sessions<'_> {
         Sessions(self)
@@ -141,6 +157,21 @@ impl Client {
     /// What waits for a yes or a no.
     pub fn approvals(&self) -> Approvals<'_> {
         Approvals(self)
+    }
+
+    /// All projects.
+    pub fn projects(&self) -> Projects<'_> {
+        Projects(self)
+    }
+
+    /// One project.
+    pub fn project(&self, id: impl Into<String>) -> Project<'_> {
+        Project { client: self, id: id.into() }
+    }
+
+    /// The models that agents can use.
+    pub fn llms(&self) -> Llms<'_> {
+        Llms(self)
     }
 
     /// The agents that can be started.

@@ -40,8 +40,13 @@
 //! [`Client::call_named`] and [`Client::stream_named`] take any command by its name with its arguments
 //! as JSON, [`Client::raw`] speaks the wire line by line, and [`WatchEvent::raw`] is the runner's own line.
 //! They are for programs that pass things on; nothing unknown is lost on the way.
+//!
+//! # Agents
+//!
+//! With the feature `runner`, the module `runner` is the other side: an agent as a function.
 
-#![forbid(unsafe_code)]
+#![cfg_attr(not(windows), forbid(unsafe_code))]
+#![cfg_attr(windows, deny(unsafe_code))]
 
 pub mod blocking;
 mod calls;
@@ -49,6 +54,8 @@ mod client;
 mod error;
 mod named;
 mod resources;
+#[cfg(feature = "runner")]
+pub mod runner;
 mod stream;
 mod transport;
 
@@ -57,6 +64,9 @@ pub use client::{Client, Page};
 pub use error::Error;
 pub use galley_protocol as protocol;
 pub use named::{Batch, Batches};
-pub use resources::{Approvals, Runtimes, Session, Sessions};
-pub use stream::{Frames, Reconnect, Wait, WaitOutcome, Watch, WatchEvent, WatchItem, WatchOptions};
+pub use resources::{Approvals, Llms, Project, Projects, Runtimes, Session, Sessions};
+pub use stream::{
+    Feed, FeedItem, FeedOptions, Follow, FollowProject, Frames, Reconnect, TypedFrame, TypedFrames, Wait, WaitOutcome, Watch, WatchEvent, WatchItem,
+    WatchOptions,
+};
 pub use transport::{Connection, SocketTransport, Transport};

@@ -3,14 +3,16 @@
 
 use crate::client::{Client, Page};
 use crate::error::Error;
-use crate::stream::{Wait, Watch, WatchOptions};
+use crate::stream::{Feed, FeedOptions, Follow, FollowProject, Wait, Watch, WatchOptions};
 use galley_protocol::ipc::Decision;
 use galley_protocol::socket::{
-    Approval, ApprovalList, ApprovalMode, ApprovalModeSet, ApprovalRespond, ApprovalRevoke, DirectCommand, KillDispatch, LlmSet, LlmSetResult,
-    MessageBrief, NewSession, QueueAction, QueueItem, Resumed, Rule, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeList,
-    SearchHit, SessionArchive, SessionBrief, SessionBriefGet, SessionBtw, SessionCommand, SessionDelete, SessionKill, SessionMove, SessionNew,
-    SessionPin, SessionQueueEdit, SessionRead, SessionRename, SessionRestore, SessionResume, SessionRetry, SessionSend, SessionShow, SessionState,
-    SessionStateGet, SessionStop, SessionWait, SessionsList, SessionsSearch, StopDispatch, Submitted,
+    Approval, ApprovalList, ApprovalMode, ApprovalModeSet, ApprovalRespond, ApprovalRevoke, ApprovalRules, DirectCommand, ExportFormat, Exported,
+    KillDispatch, LlmList, LlmRow, LlmSet, LlmSetResult, MessageBrief, NewSession, ProjectBrief, ProjectBriefGet, ProjectCreate, ProjectDelete,
+    ProjectDeleted, ProjectFollow, ProjectList, ProjectOverview, ProjectShow, ProjectTranscripts, ProjectUpdate, QueueAction, QueueItem, Resumed,
+    Rule, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeList, RuntimeRemove, RuntimeRemoved, RuntimeShow, RuntimeUse, SearchHit,
+    SessionArchive, SessionBrief, SessionBriefGet, SessionBtw, SessionCommand, SessionDelete, SessionExport, SessionFollow, SessionKill, SessionMove,
+    SessionNew, SessionPin, SessionQueue, SessionQueueEdit, SessionRead, SessionRename, SessionRestore, SessionResume, SessionRetry, SessionSend,
+    SessionShow, SessionState, SessionStateGet, SessionStop, SessionWait, SessionsList, SessionsSearch, StopDispatch, Submitted,
 };
 
 /// Many sessions.
@@ -41,6 +43,11 @@ impl Sessions<'_> {
     /// what was stored in `detail`.
     pub async fn create(&self, session: SessionNew) -> Result<NewSession, Error> {
         self.0.call(session).await
+    }
+
+    /// Watches them all: one feed that keeps a list of them true.
+    pub fn watch(&self, options: &FeedOptions) -> Feed {
+        self.0.watch_sessions(options)
     }
 }
 
@@ -180,6 +187,14 @@ impl Session<'_> {
         self.client.call(SessionDelete { session_id: self.id.clone(), ..SessionDelete::default() }).await.map(drop)
     }
 
+    /// What waits in it, in the order it will be handed over.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn queue(&self) -> Result<Vec<QueueItem>, Error> {
+        self.client.call(SessionQueue { session_id: self.id.clone() }).await
+    }
+
     /// Changes a message that waits; returns the queue as it is then.
     ///
     /// # Errors
@@ -187,6 +202,14 @@ impl Session<'_> {
     pub async fn edit_queue(&self, message_id: impl Into<String>, action: QueueAction, content: Option<String>) -> Result<Vec<QueueItem>, Error> {
         let message_id = message_id.into();
         self.client.call(SessionQueueEdit { session_id: self.id.clone(), message_id, action, content, supervisor: None, reason: None }).await
+    }
+
+    /// Its whole visible conversation, to be kept elsewhere.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn export(&self, format: ExportFormat) -> Result<Exported, Error> {
+        self.client.call(SessionExport { session_id: self.id.clone(), format: Some(format) }).await
     }
 
     /// Sends an earlier message again, the last one by default.
@@ -214,6 +237,12 @@ impl Session<'_> {
     pub fn wait(&self, options: SessionWait) -> Wait {
         self.client.wait(SessionWait { session_id: self.id.clone(), ..options })
     }
+
+    /// Follows it from a snapshot, with the last `tail` messages, to a snapshot when its runner is
+    /// gone.
+    pub fn follow(&self, tail: Option<u32>) -> Follow {
+        self.client.follow(SessionFollow { session_id: self.id.clone(), tail })
+    }
 }
 
 /// What waits for a yes or a no.
@@ -238,6 +267,14 @@ impl Approvals<'_> {
         Ok(self.0.call(command).await?.approval)
     }
 
+    /// The rules of a scope (`global`, `ungrouped` or a project's id), or all.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; `not_found` when there is no such project.
+    pub async fn rules(&self, scope: Option<String>) -> Result<Vec<Rule>, Error> {
+        self.0.call(ApprovalRules { scope }).await
+    }
+
     /// Takes a rule back, in live runners too; returns the rules that remain in its scope.
     ///
     /// # Errors
@@ -255,6 +292,90 @@ impl Approvals<'_> {
     }
 }
 
+/// All projects.
+#[derive(Debug, Clone, Copy)]
+pub struct Projects<'a>(pub(crate) &'a Client);
+
+impl Projects<'_> {
+    /// All of them: pinned first, then by last activity, newest first.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn list(&self) -> Result<Vec<ProjectBrief>, Error> {
+        self.0.call(ProjectList::default()).await
+    }
+
+    /// Creates one.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; `invalid_args` for a blank name, a folder that is not absolute, and a
+    /// workspace without a folder.
+    pub async fn create(&self, project: ProjectCreate) -> Result<ProjectBrief, Error> {
+        Ok(self.0.call(project).await?.project)
+    }
+}
+
+/// One project.
+#[derive(Debug, Clone)]
+pub struct Project<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) id: String,
+}
+
+impl Project<'_> {
+    /// How it stands.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn brief(&self) -> Result<ProjectOverview, Error> {
+        self.client.call(ProjectBriefGet { project_id: self.id.clone() }).await
+    }
+
+    /// How it stands, and the last `tail` messages of each of its sessions that are not archived.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn show(&self, tail: Option<u32>) -> Result<ProjectTranscripts, Error> {
+        self.client.call(ProjectShow { project_id: self.id.clone(), tail, all: None }).await
+    }
+
+    /// Changes it; `changes.project_id` is filled in.
+    ///
+    /// # Errors
+    /// As [`Client::call`], and those of [`Projects::create`].
+    pub async fn update(&self, changes: ProjectUpdate) -> Result<ProjectBrief, Error> {
+        Ok(self.client.call(ProjectUpdate { project_id: self.id.clone(), ..changes }).await?.project)
+    }
+
+    /// Deletes it; its sessions stay, ungrouped.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn delete(&self) -> Result<ProjectDeleted, Error> {
+        self.client.call(ProjectDelete { project_id: self.id.clone(), ..ProjectDelete::default() }).await
+    }
+
+    /// Follows all its sessions from a snapshot on. The command's own `project_id` is replaced by this
+    /// project's.
+    pub fn follow(&self, options: ProjectFollow) -> FollowProject {
+        self.client.follow_project(ProjectFollow { project_id: self.id.clone(), ..options })
+    }
+}
+
+/// The models that agents can use.
+#[derive(Debug, Clone, Copy)]
+pub struct Llms<'a>(pub(crate) &'a Client);
+
+impl Llms<'_> {
+    /// Those of a runtime (the current one by default), as it last listed them.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; `not_found` when there is no such runtime.
+    pub async fn list(&self, runtime: Option<String>) -> Result<Vec<LlmRow>, Error> {
+        self.0.call(LlmList { runtime }).await
+    }
+}
+
 /// The agents that can be started.
 #[derive(Debug, Clone, Copy)]
 pub struct Runtimes<'a>(pub(crate) &'a Client);
@@ -266,6 +387,30 @@ impl Runtimes<'_> {
     /// As [`Client::call`].
     pub async fn list(&self) -> Result<Vec<RuntimeBrief>, Error> {
         self.0.call(RuntimeList::default()).await
+    }
+
+    /// One of them; `current` names the current one.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn show(&self, name: impl Into<String>) -> Result<RuntimeBrief, Error> {
+        self.0.call(RuntimeShow { name: name.into() }).await
+    }
+
+    /// Takes one out of the configuration; its sessions stay.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn remove(&self, name: impl Into<String>) -> Result<RuntimeRemoved, Error> {
+        self.0.call(RuntimeRemove { name: name.into() }).await
+    }
+
+    /// Makes one the runtime of new sessions.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn make_current(&self, name: impl Into<String>) -> Result<RuntimeBrief, Error> {
+        self.0.call(RuntimeUse { name: name.into() }).await
     }
 
     /// Configures one.

@@ -1,5 +1,6 @@
 //! The engine: one database, its sessions and their runners, and the doors to them.
 
+use crate::attachments::Attachments;
 use crate::config::{Config, ConfigFile, Runtime};
 use crate::error::{Error, StartCause};
 use crate::feed::{Feed, Touched};
@@ -268,13 +269,14 @@ impl Inner {
         self.default_mode.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sets the app's default approval mode and tells the live sessions that follow it.
+    /// Sets the app's default approval mode. No live session misses it: it is ahead of whatever is
+    /// asked of the session next.
     pub(crate) async fn set_default_mode(&self, mode: ApprovalMode) -> Result<(), Error> {
         let change = crate::store::Change::SetSetting { key: DEFAULT_MODE.to_owned(), value: Some(mode.to_string()) };
         self.store.commit(vec![change]).await?;
         *self.default_mode.lock().unwrap_or_else(PoisonError::into_inner) = mode.clone();
         for session in self.sessions.live() {
-            session.tell(Input::DefaultMode(mode.clone()));
+            session.inform(Input::DefaultMode(mode.clone())).await;
         }
         Ok(())
     }
@@ -380,6 +382,11 @@ impl Inner {
         Runtimes { manager: &self.manager, data_dir: paths::data_dir_of(&self.database), file: &self.config }
     }
 
+    /// Where the images of messages are.
+    pub(crate) fn attachments(&self) -> Attachments {
+        Attachments::new(paths::data_dir_of(&self.database))
+    }
+
     fn shell(&self) -> ShellBackend {
         ShellBackend::new(&self.manager, paths::data_dir_of(&self.database))
     }
@@ -462,6 +469,7 @@ impl Host for Inner {
         if let Err(error) = self.shell().forget(session_id).await {
             tracing::warn!(session = session_id, %error, "what the shell kept of a deleted session stays behind");
         }
+        self.attachments().forget(session_id).await;
     }
 }
 

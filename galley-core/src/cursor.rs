@@ -60,6 +60,8 @@ struct Live {
     decisions: watch::Receiver<u64>,
     /// The runner whose end ends this cursor, or any later one.
     follows: u64,
+    /// How often the session had been put away when the cursor was made.
+    put_away: u64,
 }
 
 /// A log in a file that somebody else may be writing.
@@ -72,12 +74,12 @@ impl Cursor {
     /// A cursor behind the last event of now.
     pub fn of_log(session_id: String, store: Arc<dyn ReadStore>, log: Arc<EventLog>, until: Until) -> Self {
         let (tail, decisions) = (log.subscribe(), log.decisions());
-        let (next, follows) = {
+        let (next, follows, put_away) = {
             let tail = tail.borrow();
             let later = tail.ended.as_ref().map_or(0, |ended| ended.generation + 1);
-            (tail.last + 1, tail.live.unwrap_or(later))
+            (tail.last + 1, tail.live.unwrap_or(later), tail.put_away)
         };
-        Self { session_id, store, until, next, source: Source::Core(Live { log, tail, decisions, follows }) }
+        Self { session_id, store, until, next, source: Source::Core(Live { log, tail, decisions, follows, put_away }) }
     }
 
     /// A cursor at the beginning of a log in a file; move it to where it is to start.
@@ -137,13 +139,14 @@ impl Cursor {
         let Source::Core(live) = &mut self.source else { return Ok(Ready::Nothing) };
         loop {
             let tail = live.tail.borrow_and_update().clone();
+            let closed = tail.closed_since(live.put_away);
             let ended = tail.ended.filter(|ended| self.until != Until::Closed && ended.generation >= live.follows);
             let last = ended.as_ref().map_or(tail.last, |ended| ended.at);
             if self.next <= last {
                 let page = live.log.page(self.store.as_ref(), self.next, PAGE).await?;
                 return Ok(take(&mut self.next, page, last));
             }
-            if let Some(reason) = tail.closed.or(ended.map(|ended| ended.reason)) {
+            if let Some(reason) = closed.or(ended.map(|ended| ended.reason)) {
                 return Ok(Ready::Over(reason));
             }
             match live.tail.has_changed() {

@@ -24,8 +24,18 @@ pub struct Tail {
     pub live: Option<u64>,
     /// How the last runner's stream ended.
     pub ended: Option<Ended>,
-    /// The session's streams are over, whoever they follow.
-    pub closed: Option<EndReason>,
+    /// The session's streams are over for good, whoever they follow.
+    closed: Option<EndReason>,
+    /// How often the session was put away, which ends the streams there are then.
+    pub put_away: u64,
+}
+
+impl Tail {
+    /// Why a stream ends, whoever it follows, that was opened when the session had been put away
+    /// this often. One that was opened later reads the log of a session that is put away.
+    pub fn closed_since(&self, put_away: u64) -> Option<EndReason> {
+        self.closed.clone().or((self.put_away > put_away).then_some(EndReason::Archived))
+    }
 }
 
 /// The end of one runner's events.
@@ -58,7 +68,7 @@ struct Ring {
 impl EventLog {
     /// A log that ends at `last`, without a live runner.
     pub fn new(session_id: String, last: u64, run_first: u64) -> Self {
-        let (tail, _) = watch::channel(Tail { last, run_first, live: None, ended: None, closed: None });
+        let (tail, _) = watch::channel(Tail { last, run_first, live: None, ended: None, closed: None, put_away: 0 });
         Self { session_id, ring: Mutex::default(), tail, decisions: watch::Sender::new(0) }
     }
 
@@ -107,14 +117,13 @@ impl EventLog {
         });
     }
 
-    /// Ends every stream of this session once it has delivered what there is.
+    /// Ends every stream of this session once it has delivered what there is; for any other reason
+    /// than `archived`, those to come as well.
     pub fn close(&self, reason: EndReason) {
-        self.tail.send_modify(|tail| tail.closed = Some(reason));
-    }
-
-    /// Takes streams again after [`close`](Self::close).
-    pub fn reopen(&self) {
-        self.tail.send_modify(|tail| tail.closed = None);
+        self.tail.send_modify(|tail| match reason {
+            EndReason::Archived => tail.put_away += 1,
+            reason => tail.closed = Some(reason),
+        });
     }
 
     /// Gives the ring's memory back; the store still has everything.

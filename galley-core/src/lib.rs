@@ -2,6 +2,7 @@
 
 #![deny(unsafe_code)]
 
+mod attachments;
 mod config;
 mod core;
 mod cursor;
@@ -27,8 +28,8 @@ pub use lock::InstanceLock;
 pub use read_only::{ReadOnly, read_only, read_only_in_place};
 pub use session::Limits;
 pub use store::{
-    ApprovalQuery, ApprovalRow, Change, LogChunk, MessageQuery, MessageRow, Page, ProjectMember, ReadStore, Rule, RuntimeFilter, SearchQuery,
-    SessionCounts, SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
+    ApprovalQuery, ApprovalRow, Attachment, Change, LogChunk, MessageQuery, MessageRow, Page, ProjectMember, ProjectRow, ReadStore, Rule,
+    RuntimeFilter, SearchQuery, SessionCounts, SessionQuery, SessionRow, SessionSnapshot, SessionStore, SqliteReader, SqliteStore,
 };
 pub use time::Timestamp;
 

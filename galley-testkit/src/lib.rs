@@ -14,9 +14,12 @@
 //! [`process_gone`], [`descendants`] and [`marked_processes`].
 //!
 //! Every step is listed at [`Script`].
+//!
+//! For authors of other runners there is the conformance suite, [`conformance`].
 
 #![forbid(unsafe_code)]
 
+pub mod conformance;
 mod error;
 mod event_log;
 mod processes;

@@ -141,6 +141,7 @@ pub fn message(session_id: &str, id: &str, at: Timestamp, role: MessageRole, con
         ask_user: None,
         telemetry: None,
         client_request_id: None,
+        attachments: Vec::new(),
     }))
 }
 

@@ -1,16 +1,8 @@
 //! Waiting for an answer.
 
-use super::frames::Frames;
-use super::inherent_next;
-use crate::calls::excerpt;
+use super::typed::TypedFrames;
 use crate::error::Error;
-use crate::transport::Transport;
-use futures::Stream;
-use futures::future::BoxFuture;
-use galley_protocol::socket::{MessageBrief, SessionBrief, SessionWait, WaitFrame, WaitPhase, WaitStatus};
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use galley_protocol::socket::{MessageBrief, SessionBrief, WaitFrame, WaitPhase, WaitStatus};
 
 /// How a wait ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,21 +18,9 @@ pub struct WaitOutcome {
 
 /// The frames of a wait (Agent API §5.5d): one payload at the start, one when there is an answer or
 /// no hope of one, then the end.
-pub struct Wait {
-    state: State,
-}
-
-enum State {
-    Opening(BoxFuture<'static, Result<Frames, Error>>),
-    Open(Frames),
-    Done,
-}
+pub type Wait = TypedFrames<WaitFrame>;
 
 impl Wait {
-    pub(crate) fn new(transport: Arc<dyn Transport>, command: SessionWait) -> Self {
-        Self { state: State::Opening(Box::pin(async move { Frames::open(&*transport, &command).await })) }
-    }
-
     /// Waits for the last payload.
     ///
     /// # Errors
@@ -55,32 +35,3 @@ impl Wait {
         Err(Error::Protocol("the wait ended without its last payload".to_owned()))
     }
 }
-
-impl Stream for Wait {
-    type Item = Result<WaitFrame, Error>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let item = loop {
-            match &mut self.state {
-                State::Opening(opening) => match ready!(opening.as_mut().poll(context)) {
-                    Ok(frames) => self.state = State::Open(frames),
-                    Err(error) => break Err(error),
-                },
-                State::Open(frames) => {
-                    break match ready!(Pin::new(frames).poll_next(context)) {
-                        Some(Ok(line)) => serde_json::from_slice(&line).map_err(|error| Error::Protocol(format!("{error} in {}", excerpt(&line)))),
-                        Some(Err(error)) => Err(error),
-                        None => Err(Error::Unavailable("Galley Core went away during the wait".to_owned())),
-                    };
-                }
-                State::Done => return Poll::Ready(None),
-            }
-        };
-        if matches!(item, Err(_) | Ok(WaitFrame::End { .. })) {
-            self.state = State::Done;
-        }
-        Poll::Ready(Some(item))
-    }
-}
-
-inherent_next!(Wait, Result<WaitFrame, Error>);

@@ -1,13 +1,12 @@
 //! Watching a session's events, across disconnects.
 
-use super::frames::Frames;
 use super::inherent_next;
+use super::reconnect::{Lines, Reconnect};
 use crate::calls::excerpt;
 use crate::error::Error;
 use crate::transport::Transport;
 use bytes::Bytes;
 use futures::Stream;
-use futures::future::BoxFuture;
 use galley_protocol::ipc::{DecodeError, Event};
 use galley_protocol::socket::{EndReason, SessionWatch, WatchFrom};
 use serde::Deserialize;
@@ -16,12 +15,6 @@ use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
-use tokio::time::Instant;
-
-/// Pauses between attempts to reconnect: the first, and the longest they grow to.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// How to watch.
 #[derive(Debug, Clone, Default)]
@@ -33,24 +26,6 @@ pub struct WatchOptions {
     pub stay: bool,
     /// What to do when the connection breaks.
     pub reconnect: Reconnect,
-}
-
-/// What a watch does when its connection breaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reconnect {
-    /// It ends with an error.
-    Never,
-    /// It tries for this long, counted from the break.
-    For(Duration),
-    /// It tries until it is dropped.
-    Forever,
-}
-
-impl Default for Reconnect {
-    /// Half a minute.
-    fn default() -> Self {
-        Self::For(Duration::from_secs(30))
-    }
 }
 
 /// What a watch yields.
@@ -131,58 +106,17 @@ struct FrameLine<'a> {
 ///
 /// Core keeps what is not read yet: a slow reader loses nothing and delays nobody.
 pub struct Watch {
-    transport: Arc<dyn Transport>,
+    lines: Lines,
     command: SessionWatch,
-    reconnect: Reconnect,
     /// The index after the last one yielded, once known.
     next: Option<u64>,
     started: bool,
-    state: State,
-}
-
-enum State {
-    Opening(BoxFuture<'static, Result<Frames, Error>>),
-    Open(Frames),
-    /// The connection broke; nothing was heard since.
-    Reopening {
-        opening: BoxFuture<'static, Result<Frames, Error>>,
-        pause: Duration,
-        since: Instant,
-    },
-    /// Open again, and not yet proven by a frame.
-    Reopened {
-        frames: Frames,
-        pause: Duration,
-        since: Instant,
-    },
-    Done,
 }
 
 impl Watch {
     pub(crate) fn new(transport: Arc<dyn Transport>, session_id: String, options: WatchOptions) -> Self {
         let command = SessionWatch { session_id, from: options.from, stay: options.stay.then_some(true) };
-        let state = State::Opening(open(transport.clone(), command.clone(), Duration::ZERO));
-        Self { transport, command, reconnect: options.reconnect, next: None, started: false, state }
-    }
-
-    /// Leaves a broken connection for another attempt, or gives up.
-    fn reopen(&mut self, pause: Duration, since: Instant, cause: Error) -> Result<(), Error> {
-        let patience = match self.reconnect {
-            Reconnect::Never => return Err(cause),
-            Reconnect::For(patience) => Some(patience),
-            Reconnect::Forever => None,
-        };
-        if let Some(patience) = patience.filter(|patience| since.elapsed() >= *patience) {
-            return Err(Error::Unavailable(format!("Galley Core did not come back within {patience:?}: {cause}")));
-        }
-        let mut command = self.command.clone();
-        if let Some(next) = self.next {
-            command.from = Some(WatchFrom::Index(next));
-        }
-        tracing::debug!(session = command.session_id, next = self.next, %cause, "the watch reconnects");
-        let opening = open(self.transport.clone(), command, pause);
-        self.state = State::Reopening { opening, pause: (pause * 2).min(LONGEST_PAUSE), since };
-        Ok(())
+        Self { lines: Lines::new(transport, command.clone(), options.reconnect), command, next: None, started: false }
     }
 
     /// Makes an item of a frame; `None` for what was seen before and for frames this version does
@@ -225,46 +159,13 @@ impl Watch {
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<WatchItem, Error>>> {
         loop {
-            let (frame, pause, since) = match &mut self.state {
-                State::Done => return Poll::Ready(None),
-                State::Opening(opening) => {
-                    match ready!(opening.as_mut().poll(context)) {
-                        Ok(frames) => self.state = State::Open(frames),
-                        Err(error) => return Poll::Ready(Some(Err(error))),
-                    }
-                    continue;
-                }
-                State::Reopening { opening, pause, since } => {
-                    let (pause, since) = (*pause, *since);
-                    match ready!(opening.as_mut().poll(context)) {
-                        Ok(frames) => self.state = State::Reopened { frames, pause, since },
-                        Err(error) => self.reopen(pause, since, error)?,
-                    }
-                    continue;
-                }
-                State::Open(frames) => (ready!(Pin::new(frames).poll_next(context)), FIRST_PAUSE, Instant::now()),
-                State::Reopened { frames, pause, since } => {
-                    let (pause, since) = (*pause, *since);
-                    (ready!(Pin::new(frames).poll_next(context)), pause, since)
-                }
-            };
-            let line = match frame {
-                Some(Ok(line)) => line,
-                None => {
-                    self.reopen(pause, since, Error::Unavailable("Galley Core closed the connection before the stream's end".to_owned()))?;
-                    continue;
-                }
-                Some(Err(error)) if error.is_retryable() && (self.started || self.next.is_some()) => {
-                    self.reopen(pause, since, error)?;
-                    continue;
-                }
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+            let (command, next) = (&self.command, self.next);
+            let resume = || SessionWatch { from: next.map(WatchFrom::Index).or(command.from), ..command.clone() };
+            let Some(line) = ready!(self.lines.poll(context, self.started || next.is_some(), resume)).transpose()? else {
+                return Poll::Ready(None);
             };
             let item = self.item(&line)?;
-            self.state = match std::mem::replace(&mut self.state, State::Done) {
-                State::Reopened { frames, .. } => State::Open(frames),
-                state => state,
-            };
+            self.lines.confirm();
             if let Some(item) = item {
                 return Poll::Ready(Some(Ok(item)));
             }
@@ -278,19 +179,10 @@ impl Stream for Watch {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let item = ready!(self.poll(context));
         if matches!(item, Some(Err(_) | Ok(WatchItem::End(_)))) {
-            self.state = State::Done;
+            self.lines.close();
         }
         Poll::Ready(item)
     }
 }
 
 inherent_next!(Watch, Result<WatchItem, Error>);
-
-fn open(transport: Arc<dyn Transport>, command: SessionWatch, pause: Duration) -> BoxFuture<'static, Result<Frames, Error>> {
-    Box::pin(async move {
-        if !pause.is_zero() {
-            tokio::time::sleep(pause).await;
-        }
-        Frames::open(&*transport, &command).await
-    })
-}

@@ -12,7 +12,9 @@ never by its version number.
 | `hooks` | the wrappers of GA's loop and tools |
 | `ga_run` | one task in GA: what its hooks saw |
 | `worker` | GA's worker thread, supervised |
-| `gating` | which tools ask, and what a tool call would really run |
+| `gating` | which tools ask |
+| `preview` | what a tool call would really do |
+| `live_output` | what a tool's child prints, while it prints it |
 | `models` | GA's models: listing, choosing, usable or not |
 | `history` | conversations in and out of GA's shapes |
 | `images` | pictures for models that take them |

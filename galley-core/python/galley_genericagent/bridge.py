@@ -26,7 +26,9 @@ from galley.runner import (
 from . import aside, failures, history, hooks, images, locate, pet, tool_history, workspace
 from .connections import Connections
 from .ga_run import GaRun
+from .live_output import ToolOutput
 from .models import Models
+from .preview import Preview
 from .worker import Worker, WorkerDied
 
 _SOURCE = "workbench"
@@ -51,9 +53,10 @@ class GenericAgentBridge(Agent):
         assert arguments.ga_path is not None, "the command line demands it"
         self._host = host
         self._tree = tree = locate.load(arguments.ga_path, arguments.cwd)
-        hooks.install(tree, self._seam)
+        ToolOutput(self._seam.call_said).install()
         self._connections.install()
         self._agent = agent = locate.construct(tree)
+        hooks.install(tree, self._seam, Preview(tree, agent))
         self._seam.stop = self._stop_loop
         hooks.observe_turns(agent, "galley", self._seam.turn_ended)
         # Text piece by piece, as the model writes it.
@@ -82,15 +85,14 @@ class GenericAgentBridge(Agent):
         before = processes.descendants()
         self._seam.current = run
         ctx.on_abort(lambda: self._abort(run, before))
-        take_back = images.attach(self._tree, self._agent.llmclient, task.images, ctx.report)
         try:
-            last = self._worker.perform(task.text, _SOURCE)
+            with images.attached(self._tree, self._agent.llmclient, task.images, ctx.report):
+                last = self._worker.perform(task.text, _SOURCE)
         except WorkerDied as death:
             report = failures.raised(death, failures.secrets_of(self._agent))
             return Outcome(result="EXITED", ends_step=False, error=report)
         finally:
             run.finished.set()
-            take_back()
         if last.get("source") == "system":
             ctx.system_message(str(last["done"]))
             return Outcome(ends_step=False)
@@ -115,9 +117,10 @@ class GenericAgentBridge(Agent):
 
     def attach_pet(self, port: int) -> None:
         self._pet.attach(port, lambda: self._host.emit("pet_attached", port=port), self._host.report)
-        hooks.observe_turns(self._agent, f"galley_pet_{self._host.arguments.session_id}", self._tell_pet)
+        hooks.observe_turns(self._agent, self._pet_hook(), self._tell_pet)
 
     def detach_pet(self) -> None:
+        hooks.forget_turns(self._agent, self._pet_hook())
         self._pet.detach()
 
     def close(self) -> None:
@@ -155,6 +158,9 @@ class GenericAgentBridge(Agent):
 
     def _stop_loop(self) -> None:
         self._agent.stop_sig = True
+
+    def _pet_hook(self) -> str:
+        return f"galley_pet_{self._host.arguments.session_id}"
 
     def _tell_pet(self, seen: Any) -> None:
         if isinstance(seen, dict) and not seen.get("exit_reason"):

@@ -1,7 +1,7 @@
 """One task in GA: what its hooks saw, and how it ended.
 
-Everything here happens on GA's worker thread unless it says otherwise, and nothing raises there: GA would
-take it for a fault of its own.
+Everything here happens on GA's worker thread unless it says otherwise, and nothing raises there unless it
+says so: GA would take it for a fault of its own.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class GaRun:
         self.error: BaseException | None = None
         self._reply = Reply()
         self._open_call: Call | None = None
+        self._turn = 0
         self._dispatching = False
+        self._speaking = False
         self._muted = False
 
     # The loop.
@@ -87,24 +89,30 @@ class GaRun:
         """GA's loop yielded a piece of text, or in newer trees a word about its turn."""
         with suppress(Aborted):
             if isinstance(chunk, Mapping):
-                self._turn(chunk.get("turn"))
+                self._turn_begins(chunk.get("turn"))
                 return
             text = str(chunk)
             header = _HEADER.search(text)
             if header:
-                self._turn(int(header.group(1)))
+                self._turn_begins(int(header.group(1)))
                 text = _HEADER.sub("", text)
             if self._dispatching or _DECORATION.fullmatch(text):
                 return
-            self._muted = self._muted or failures.begins_failure(text)
+            if text.strip() and not self._speaking:
+                # An error message in place of a reply is told by an event, at the end.
+                self._speaking, self._muted = True, failures.begins_failure(text)
             if not self._muted:
                 self.run.progress(text, "workbench")
 
-    def _turn(self, number: Any) -> None:
-        if isinstance(number, int) and number > max(self.run.step, 1):
-            self.run.next_step(self._reply.summary, self._reply.whole())
-            self._reply = Reply()
-            self._muted = False
+    def _turn_begins(self, number: Any) -> None:
+        """A turn of GA's is a step, unless it only repeats one in which the model failed."""
+        if not isinstance(number, int) or number <= self._turn:
+            return
+        first, self._turn = self._turn == 0, number
+        reply, self._reply = self._reply, Reply()
+        self._speaking = self._muted = False
+        if not first and not reply.failure:
+            self.run.next_step(reply.summary, reply.whole())
 
     def turn_ended(self, summary: Any) -> None:
         """GA's own hook told of the end of a turn; its summary counts before ours."""
@@ -140,10 +148,9 @@ class GaRun:
             self._dispatching = False
 
     def call_started(self, call: Call) -> None:
-        """A tool begins to run."""
+        """A tool begins to run; raises `Aborted` if it must not any more."""
+        self.run.start_call(call)
         self._open_call = call
-        with suppress(Aborted):
-            self.run.start_call(call)
 
     def call_said(self, text: Any) -> None:
         """The running tool says something; from any thread."""

@@ -53,7 +53,7 @@ def put(backend: Any, messages: Sequence[Message]) -> None:
 
 def carry(old: Any, new: Any) -> None:
     """Takes a conversation along to another model's session, where GA has not done so itself."""
-    if old is new:
+    if old is None or old is new:
         return
     before = conversation(old)
     if conversation(new) != before:

@@ -15,8 +15,9 @@ from galley.runner import Aborted
 from galley.runner.run import Call
 
 from .ga_run import GaRun
-from .gating import PSEUDO_TOOLS, Preview, gate
+from .gating import PSEUDO_TOOLS, gate
 from .locate import Tree
+from .preview import Preview
 
 _DENIED = {"status": "denied", "msg": "The user denied this tool call"}
 _NOT_SHOWN = {"status": "denied", "msg": "Not run: the code is not what the user was shown"}
@@ -37,10 +38,14 @@ class Seam:
         if self.current is not None and isinstance(seen, dict):
             self.current.turn_ended(seen.get("summary"))
 
+    def call_said(self, text: str) -> None:
+        """The tool that runs says something."""
+        if self.current is not None:
+            self.current.call_said(text)
 
-def install(tree: Tree, seam: Seam) -> None:
-    """Puts the wrappers in place, for every agent made from here on."""
-    preview = Preview(tree)
+
+def install(tree: Tree, seam: Seam, preview: Preview) -> None:
+    """Puts the wrappers in place, for every task from here on."""
     runs = getattr(tree.tools, "code_run", None)
     if inspect.isgeneratorfunction(runs):
         tree.tools.code_run = _guarded(runs, seam)  # type: ignore[attr-defined]
@@ -54,6 +59,11 @@ def observe_turns(agent: Any, name: str, hook: Callable[[Any], None]) -> None:
     """Registers a hook for the end of each turn. The table is replaced, not changed: GA may be walking
     through it. Trees without such hooks ignore it."""
     agent._turn_end_hooks = {**(getattr(agent, "_turn_end_hooks", None) or {}), name: hook}
+
+
+def forget_turns(agent: Any, name: str) -> None:
+    """Takes a hook of `observe_turns` back."""
+    agent._turn_end_hooks = {other: hook for other, hook in agent._turn_end_hooks.items() if other != name}
 
 
 def _observed_loop(loop: Callable[..., Any], seam: Seam) -> Callable[..., Any]:
@@ -110,9 +120,6 @@ def _gated_handler(tree: Tree, seam: Seam, preview: Preview) -> type:
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             self._galley = seam.current
-            if self._galley is not None:
-                # Newer trees pass a child's output on line by line through this.
-                self.print = self._galley.call_said
 
         def dispatch(self, tool_name: str, args: Any, response: Any, *rest: Any, **named: Any) -> Any:
             run = self._galley
@@ -126,6 +133,8 @@ def _gated_handler(tree: Tree, seam: Seam, preview: Preview) -> type:
                 call = Call(tool_name, preview.args(tool_name, args, run.reply_text))
                 try:
                     allowed = self._ask(run, call)
+                    if allowed:
+                        run.call_started(call)
                 except Aborted:
                     # GA looks whether it was stopped when it gets this.
                     yield "[Stopped]\n"
@@ -133,7 +142,6 @@ def _gated_handler(tree: Tree, seam: Seam, preview: Preview) -> type:
                 if not allowed:
                     yield "[Denied]\n"
                     return self._denied(tool_name, args, response, rest[0] if rest else named.get("index", 0))
-                run.call_started(call)
                 try:
                     outcome = yield from _tapped(inner(tool_name, args, response, *rest, **named), run.call_said)
                 except GeneratorExit:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import mimetypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,33 +17,35 @@ from .models import takes_pictures
 Complain = Callable[[ErrorReport], None]
 
 
-def attach(tree: Tree, client: Any, paths: Sequence[str], complain: Complain) -> Callable[[], None]:
-    """Adds pictures to the next message `client` sends. Returns what takes back an unused addition.
+@contextmanager
+def attached(tree: Tree, client: Any, paths: Sequence[str], complain: Complain) -> Iterator[None]:
+    """While this is open, the next message `client` sends has these pictures.
 
     A picture that cannot be read or that the model cannot take is left out, and said to be.
     """
-    if not paths:
-        return _nothing
-    if not takes_pictures(client):
+    if paths and not takes_pictures(client):
         _complain(complain, "this model cannot be given pictures; they were left out")
-        return _nothing
-    backend = client.backend
+        paths = ()
+    backend: Any = getattr(client, "backend", None)
     blocks = [block for path in paths if (block := _block(tree, backend, path, complain))]
     if not blocks:
-        return _nothing
+        yield
+        return
     original = backend.ask
 
     def ask_once(message: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         take_back()
-        message = {**message, "content": [*message.get("content", []), *blocks]}
-        return original(message, *args, **kwargs)
+        return original({**message, "content": [*message.get("content", []), *blocks]}, *args, **kwargs)
 
     def take_back() -> None:
         if vars(backend).get("ask") is ask_once:
             del backend.ask
 
     backend.ask = ask_once
-    return take_back
+    try:
+        yield
+    finally:
+        take_back()
 
 
 def _block(tree: Tree, backend: Any, path: str, complain: Complain) -> dict[str, Any] | None:
@@ -66,7 +69,3 @@ def _wants_openai_blocks(tree: Tree, backend: Any) -> bool:
 
 def _complain(complain: Complain, message: str) -> None:
     complain(ErrorReport(message, category="business", severity="warning", context="user_message"))
-
-
-def _nothing() -> None:
-    """No addition was made."""

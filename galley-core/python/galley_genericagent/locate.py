@@ -89,7 +89,8 @@ def construct(tree: Tree) -> Any:
         raise StartError("ga_path_invalid", message, PATH_INVALID)
     try:
         agent = constructor()
-    except IndexError as error:
+    except (IndexError, ZeroDivisionError) as error:
+        # An empty list of models, in one version or another.
         raise _no_model(tree) from error
     except BaseException as error:
         raise _import_failure(error) from error
@@ -159,8 +160,6 @@ def _import_failure(error: BaseException) -> StartError:
         return _broken_key_file(text)
     if isinstance(error, json.JSONDecodeError):
         return _broken_key_file(text)
-    if isinstance(error, IndexError):
-        return StartError("no_usable_model", "GenericAgent has no usable model", MODELS_UNUSABLE, "check_llm_config")
     if "mykey" in text.lower():
         return _no_key_file() if "not found" in text.lower() or "no module" in text.lower() else _broken_key_file(text)
     return StartError("import_failed", f"GenericAgent cannot be imported: {text}", IMPORT_FAILED)

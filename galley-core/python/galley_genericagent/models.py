@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from galley.runner import Model, Refused, StartError
@@ -67,13 +68,11 @@ class Models:
         return any(takes_pictures(client) for client in self._agent.llmclients)
 
     def _switch(self, index: int) -> bool:
-        """Switches; whether the model in use is then the one asked for, and works. GA may raise after
-        it has switched, and lists unusable entries as plain dictionaries."""
-        try:
+        """Switches; whether the model in use is then the one asked for, and works. GA lists unusable
+        entries as plain dictionaries, and raises when it switches to or from one: after it has."""
+        with suppress(Exception):
             self._agent.next_llm(index)
-        except Exception:
-            return False
-        return self.current == index and getattr(self._agent.llmclient, "backend", None) is not None
+        return self.current == index and self.backend is not None
 
 
 def takes_pictures(client: Any) -> bool:

@@ -6,6 +6,8 @@ import queue
 import threading
 from typing import Any
 
+THREAD_NAME = "ga-worker"
+
 
 class WorkerDied(Exception):
     """GA's worker thread ended in a task."""
@@ -34,7 +36,7 @@ class Worker:
         with self._lock:
             answers = self._answers = self._agent.put_task(text, source=source)
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._live, name="ga-worker", daemon=True)
+                self._thread = threading.Thread(target=self._live, name=THREAD_NAME, daemon=True)
                 self._thread.start()
         while True:
             item = answers.get()

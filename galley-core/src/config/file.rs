@@ -17,8 +17,9 @@ pub struct ConfigFile {
     read: Mutex<Option<(Stamp, Arc<Config>)>>,
 }
 
-/// What changes when a file does.
-type Stamp = Option<(SystemTime, u64)>;
+/// What changes when a file does: two edits within one tick of the file system's clock may leave
+/// time and length as they were, but not the file that is in the place.
+type Stamp = Option<(SystemTime, u64, u64)>;
 
 impl ConfigFile {
     /// The configuration at `path`; nothing is read yet, and the file need not exist.
@@ -115,7 +116,8 @@ impl ConfigFile {
                 return Err(Error::NotFound(format!("{} configures no runtime called {name:?}", self.path.display())));
             }
             if document.get("current").and_then(Item::as_str) == Some(name) {
-                document.remove("current");
+                // Not removed: what the user wrote above it is a part of it.
+                set(document.as_table_mut(), "current", Config::default().current().into());
             }
             Ok(())
         })?;
@@ -180,7 +182,17 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 
 fn stamp(path: &Path) -> Stamp {
     let metadata = fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
+    Some((metadata.modified().ok()?, metadata.len(), inode(&metadata)))
+}
+
+#[cfg(unix)]
+fn inode(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode(_metadata: &fs::Metadata) -> u64 {
+    0
 }
 
 /// The runtime a request asks for.

@@ -1,5 +1,5 @@
 use super::*;
-use galley_protocol::socket::RuntimeAdd;
+use galley_protocol::socket::{RuntimeAdd, RuntimeRemove};
 use std::fs;
 
 fn parse(text: &str) -> Result<Config, Error> {
@@ -100,6 +100,49 @@ fn adding_keeps_comments_and_unknown_keys_and_is_noticed() {
         assert!(written.contains(kept), "{kept} in {written}");
     }
     assert_eq!(file.get().unwrap().current(), "new");
+}
+
+#[test]
+fn removing_takes_one_runtime_out_and_nothing_else() {
+    let text = "# mine\ncurrent = \"old\" # why\nfuture = true\n\n[runtimes.old]\nbackend = \"shell\"\n\n# about this\n[runtimes.kept]\nbackend = \"shell\"\n";
+    let (_directory, file) = file_with(text);
+    let removed = file.remove(&RuntimeRemove { name: "old".into() }).unwrap();
+    assert_eq!((removed.removed, removed.name.as_str()), (true, "old"));
+    let written = "# mine\ncurrent = \"managed\" # why\nfuture = true\n\n# about this\n[runtimes.kept]\nbackend = \"shell\"\n";
+    assert_eq!(fs::read_to_string(file.path()).unwrap(), written);
+    assert_eq!(file.get().unwrap().current(), "managed");
+    for name in ["old", "managed", "nobody"] {
+        assert!(matches!(file.remove(&RuntimeRemove { name: name.into() }), Err(Error::NotFound(_))), "{name} is not in the file");
+    }
+    file.set_current("kept").unwrap();
+    file.remove(&RuntimeRemove { name: "kept".into() }).unwrap();
+    assert_eq!(file.get().unwrap().current(), "managed");
+}
+
+#[test]
+fn a_broken_file_is_neither_read_nor_written() {
+    let text = "current = \"managed\"\n[runtimes.x\nbackend = \"shell\"\n";
+    let (_directory, file) = file_with(text);
+    let refusals = [
+        file.get().map(drop),
+        file.add(&process("y", "sh")).map(drop),
+        file.set_current("managed").map(drop),
+        file.remove(&RuntimeRemove { name: "x".into() }).map(drop),
+    ];
+    for refusal in refusals {
+        let message = refusal.unwrap_err().to_string();
+        assert!(message.contains("config.toml, line 2"), "{message}");
+    }
+    assert_eq!(fs::read_to_string(file.path()).unwrap(), text);
+}
+
+#[test]
+fn quick_edits_are_all_noticed() {
+    let (_directory, file) = file_with("[runtimes.a]\nbackend = \"shell\"\n[runtimes.b]\nbackend = \"shell\"\n");
+    for name in ["a", "b", "a", "b", "a", "b"] {
+        file.set_current(name).unwrap();
+        assert_eq!(file.get().unwrap().current(), name);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `approval.list` and `approval.rules`.
 
-use super::{ReadContext, session, unknown_word};
+use super::{ReadContext, project, session, unknown_word};
 use crate::error::Error;
 use crate::store::{self, ApprovalQuery};
 use galley_protocol::socket::{Approval, ApprovalList, ApprovalRules, ApprovalStateFilter, Rule};
@@ -18,6 +18,9 @@ pub(super) async fn list(context: &dyn ReadContext, args: ApprovalList) -> Resul
 }
 
 pub(super) async fn rules(context: &dyn ReadContext, args: ApprovalRules) -> Result<Vec<Rule>, Error> {
+    if let Some(id) = args.scope.as_deref().filter(|scope| !["global", "ungrouped"].contains(scope)) {
+        project::find(context.store(), id).await?;
+    }
     let rules = context.store().rules_of(args.scope.as_deref()).await?;
     Ok(rules.into_iter().map(store::Rule::into_brief).collect())
 }

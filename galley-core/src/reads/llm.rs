@@ -4,19 +4,24 @@ use super::ReadContext;
 use crate::error::Error;
 use crate::store::ReadStore;
 use galley_protocol::ipc::Llm;
-use galley_protocol::socket::{LlmList, LlmRow};
+use galley_protocol::socket::{LlmList, LlmRow, RuntimeKind};
 
 pub(super) async fn list(context: &dyn ReadContext, args: LlmList) -> Result<Vec<LlmRow>, Error> {
     let config = context.config()?;
-    let word = args.runtime.as_deref().unwrap_or("current");
+    let named = |word| config.runtime(word).map(|runtime| vec![runtime]);
+    let of_kind = |kind| config.runtimes().iter().filter(|runtime| runtime.kind() == kind).collect();
+    let runtimes = match args.runtime.as_deref() {
+        None => named("current")?,
+        Some("all") => config.runtimes().iter().collect(),
+        Some("managed") => of_kind(RuntimeKind::Managed),
+        Some("external") => of_kind(RuntimeKind::External),
+        Some(word) => named(word)?,
+    };
     let mut rows = Vec::new();
-    for runtime in config.runtimes().iter().filter(|_| word == "all") {
-        rows.append(&mut of_runtime(context.store(), &runtime.name).await?);
+    for runtime in runtimes {
+        rows.extend(of_runtime(context.store(), &runtime.name).await?.into_iter().map(LlmRow::from));
     }
-    if word != "all" {
-        rows = of_runtime(context.store(), &config.runtime(word)?.name).await?;
-    }
-    Ok(rows.into_iter().map(LlmRow::from).collect())
+    Ok(rows)
 }
 
 /// The models of the runtime called `name`; none before its first `ready`.

@@ -15,7 +15,7 @@ pub(super) async fn brief(context: &dyn ReadContext, args: ProjectBriefGet) -> R
 
 pub(super) async fn show(context: &dyn ReadContext, args: ProjectShow) -> Result<ProjectTranscripts, Error> {
     let shown = context.store().project_transcripts(&args.project_id, args.tail, args.all.unwrap_or(false)).await?;
-    shown.map(|(transcripts, _)| transcripts).ok_or_else(|| not_found(&args.project_id))
+    shown.ok_or_else(|| not_found(&args.project_id))
 }
 
 /// The project, or `not_found`.

@@ -65,7 +65,7 @@ pub struct ProjectStream {
     request_id: Option<String>,
     initial: Option<ProjectFrame>,
     members: BTreeMap<String, Member>,
-    /// The newest session of the first snapshot: later ones are told from their beginning.
+    /// The newest session before the first snapshot, or seen since: later ones are told from their beginning.
     newest: i64,
     /// The session whose turn it was last.
     turn: String,
@@ -90,9 +90,9 @@ impl ProjectStream {
         logs: Box<dyn SessionLogs>,
         changes: Box<dyn Changes>,
     ) -> Result<Self, Error> {
-        let all = args.all.unwrap_or(false);
-        let found = store.project_transcripts(&args.project_id, args.tail, all).await?;
-        let (transcripts, newest) = found.ok_or_else(|| Error::NotFound(format!("project {} not found", args.project_id)))?;
+        let newest = store.newest_session().await?;
+        let found = store.project_transcripts(&args.project_id, args.tail, args.all.unwrap_or(false)).await?;
+        let transcripts = found.ok_or_else(|| Error::NotFound(format!("project {} not found", args.project_id)))?;
         let members = transcripts.sessions.iter().map(|one| {
             let member = Member { next: one.session.last_index.unwrap_or(0) + 1, live: None, busy: false, leaves: None };
             (one.session.id.clone(), member)
@@ -163,7 +163,7 @@ impl ProjectStream {
         self.stale = false;
         // Before the rows: what a Core commits last is seen before it is gone.
         let attended = self.logs.are_attended();
-        let found = match self.store.project_members(&self.args.project_id).await {
+        let found = match self.store.project_sessions(&self.args.project_id).await {
             Ok(found) => found,
             // Busy passes.
             Err(Error::DbBusy(_)) => return Ok(()),
@@ -280,7 +280,7 @@ impl ProjectStream {
         let mut out = Vec::new();
         if self.args.final_show.unwrap_or(false) {
             match self.store.project_transcripts(&self.args.project_id, self.args.tail, self.args.all.unwrap_or(false)).await {
-                Ok(Some((transcripts, _))) => frame::push(&mut out, &snapshot(self.request_id.clone(), WaitPhase::Final, transcripts)),
+                Ok(Some(transcripts)) => frame::push(&mut out, &snapshot(self.request_id.clone(), WaitPhase::Final, transcripts)),
                 // A deleted project has nothing to show.
                 Ok(None) => {}
                 Err(error) => tracing::warn!(project = self.args.project_id, %error, "a follow ends without its last snapshot"),

@@ -2,7 +2,8 @@
 
 use super::changes::Changes;
 use super::*;
-use crate::store::{Change, MessageRow, SessionRow, SessionStore, SqliteReader, SqliteStore};
+use crate::config::Runtime;
+use crate::store::{self, Change, MessageRow, ProjectRow, SessionRow, SessionStore, SqliteReader, SqliteStore};
 use crate::time::Timestamp;
 use galley_protocol::socket::{
     EndReason, ErrorTag, MessageRole, MessageState, RuntimeKind, SessionStatus, SessionWait, Visibility, WaitFrame, WaitPhase, WaitStatus,
@@ -14,6 +15,7 @@ use tempfile::TempDir;
 struct Fixture {
     folder: TempDir,
     store: Arc<SqliteStore>,
+    config: Config,
     core: Option<CoreView>,
 }
 
@@ -23,7 +25,7 @@ impl ReadContext for Fixture {
     }
 
     fn config(&self) -> Result<Arc<Config>, Error> {
-        Ok(Arc::new(Config::default()))
+        Ok(Arc::new(self.config.clone()))
     }
 
     fn core(&self) -> Option<CoreView> {
@@ -35,7 +37,7 @@ impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(SqliteStore::open(&folder.path().join("workbench.db")).unwrap());
-        Self { folder, store, core: None }
+        Self { folder, store, config: Config::default(), core: None }
     }
 
     async fn commit(&self, changes: Vec<Change>) {
@@ -138,6 +140,7 @@ fn row(session: &str, id: &str, turn: u32, role: MessageRole, content: &str) -> 
         ask_user: None,
         telemetry: None,
         client_request_id: None,
+        attachments: Vec::new(),
     }
 }
 
@@ -267,6 +270,191 @@ async fn a_transcript_is_read_from_its_end() {
     assert_eq!(galley.refusal("session.show", json!({ "sessionId": "s", "before": "other" })).await.0, ErrorTag::NotFound);
     assert_eq!(galley.refusal("approval.list", json!({ "state": "settled" })).await.0, ErrorTag::InvalidArgs);
     assert_eq!(galley.ask("approval.list", json!({ "sessionId": "s", "state": "all" })).await.unwrap(), json!([]));
+}
+
+#[tokio::test]
+async fn what_waits_is_listed_in_the_order_it_will_be_handed_over() {
+    let galley = Fixture::new();
+    let waits = |id: &str, turn, state, rank| {
+        Change::InsertMessage(Box::new(MessageRow { state: Some(state), rank, ..row("s", id, turn, MessageRole::User, id) }))
+    };
+    galley
+        .commit(vec![
+            session("s", SessionStatus::Running),
+            user("s", "open", 0, MessageState::Dispatched),
+            waits("second", 1, MessageState::Queued, 0),
+            waits("third", 2, MessageState::Queued, 0),
+            waits("jumped", 3, MessageState::Queued, -1),
+            user("s", "gone", 4, MessageState::Cancelled),
+        ])
+        .await;
+    let queue = galley.ask("session.queue", json!({ "sessionId": "s" })).await.unwrap();
+    let item = |id: &str, position| json!({ "messageId": id, "position": position, "state": "queued", "content": id, "createdAt": "1970-01-01T00:00:01.000Z" });
+    assert_eq!(queue, json!([item("jumped", 1), item("second", 2), item("third", 3)]));
+    assert_eq!(galley.refusal("session.queue", json!({ "sessionId": "nobody" })).await.0, ErrorTag::NotFound);
+}
+
+#[tokio::test]
+async fn an_export_is_whole_however_long_the_conversation() {
+    let galley = Fixture::new();
+    let mut internal = row("s", "audit", 0, MessageRole::System, "stop");
+    internal.visibility = Visibility::Internal;
+    let mut changes = vec![session("s", SessionStatus::Idle), Change::InsertMessage(Box::new(internal))];
+    changes.extend((0..450).map(|n| agent("s", &format!("m{n:03}"), n, &format!("text {n}"))));
+    galley.commit(changes).await;
+    let json = galley.ask("session.export", json!({ "sessionId": "s" })).await.unwrap();
+    assert_eq!((&json["format"], &json["schemaVersion"], &json["session"]["id"]), (&json!("json"), &json!(1), &json!("s")));
+    let shown = galley.ask("session.show", json!({ "sessionId": "s" })).await.unwrap();
+    assert_eq!(json["messages"], shown, "the rows of session.show, without internal ones");
+    assert_eq!(shown.as_array().unwrap().len(), 450);
+    let markdown = galley.ask("session.export", json!({ "sessionId": "s", "format": "markdown" })).await.unwrap();
+    let content = markdown["content"].as_str().unwrap();
+    let numbers: Vec<u32> = content.lines().filter_map(|line| line.strip_prefix("text ")?.parse().ok()).collect();
+    assert_eq!(numbers, (0..450).collect::<Vec<_>>());
+    assert_eq!((&markdown["format"], content.lines().next()), (&json!("markdown"), Some("# s")));
+    let (tag, message) = galley.refusal("session.export", json!({ "sessionId": "s", "format": "pdf" })).await;
+    assert!(tag == ErrorTag::InvalidArgs && message.contains("json, markdown"), "{message}");
+    assert_eq!(galley.refusal("session.export", json!({ "sessionId": "nobody" })).await.0, ErrorTag::NotFound);
+}
+
+#[tokio::test]
+async fn models_are_listed_as_each_runtime_last_told_them() {
+    let mut galley = Fixture::new();
+    galley.config =
+        Config::default().with_runtime(Runtime::process("mine", vec!["sh".into()])).with_runtime(Runtime::process("other", vec!["sh".into()]));
+    let told = |runtime: &str, name: &str| Change::SetSetting {
+        key: format!("llms:{runtime}"),
+        value: Some(json!([{ "index": 0, "name": name, "displayName": name.to_uppercase(), "isCurrent": true }]).to_string()),
+    };
+    galley.commit(vec![told("managed", "a"), told("mine", "b"), told("other", "c"), told("removed", "d")]).await;
+    for (args, expected) in [
+        (json!({}), vec!["a"]),
+        (json!({ "runtime": "current" }), vec!["a"]),
+        (json!({ "runtime": "managed" }), vec!["a"]),
+        (json!({ "runtime": "external" }), vec!["b", "c"]),
+        (json!({ "runtime": "other" }), vec!["c"]),
+        (json!({ "runtime": "all" }), vec!["a", "b", "c"]),
+    ] {
+        let rows = galley.ask("llm.list", args.clone()).await.unwrap();
+        let names: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+        assert_eq!(names, expected, "{args}");
+    }
+    let row = &galley.ask("llm.list", json!({})).await.unwrap()[0];
+    assert_eq!(
+        *row,
+        json!({ "index": 0, "name": "a", "key": "a", "displayName": "A", "isCurrent": true }),
+        "the name is the key where there is none"
+    );
+    assert_eq!(galley.refusal("llm.list", json!({ "runtime": "removed" })).await.0, ErrorTag::NotFound);
+    galley.config = galley.config.with_current("mine");
+    assert_eq!(galley.ask("llm.list", json!({})).await.unwrap()[0]["name"], "b");
+    let shown = galley.ask("runtime.show", json!({ "name": "current" })).await.unwrap();
+    assert_eq!((&shown["name"], &shown["current"], &shown["runtimeKind"]), (&json!("mine"), &json!(true), &json!("external")));
+    assert_eq!(galley.refusal("runtime.show", json!({ "name": "removed" })).await.0, ErrorTag::NotFound);
+}
+
+fn project(id: &str, pinned: bool) -> Change {
+    let at = Timestamp::from_millis(500);
+    let row = ProjectRow { id: id.into(), name: id.into(), root_path: None, workspace_enabled: false, icon: None, color: None, pinned, at };
+    Change::PutProject(Box::new(row))
+}
+
+fn member(project: &str, id: &str, status: SessionStatus) -> Change {
+    let Change::PutSession(mut row) = session(id, status) else { unreachable!() };
+    row.project_id = Some(project.into());
+    Change::PutSession(row)
+}
+
+#[tokio::test]
+async fn projects_and_what_is_in_them() {
+    let galley = Fixture::new();
+    galley
+        .commit(vec![
+            project("proj_quiet", false),
+            project("proj_busy", false),
+            project("proj_pinned", true),
+            member("proj_busy", "a", SessionStatus::Idle),
+            member("proj_busy", "b", SessionStatus::Running),
+            member("proj_busy", "ext", SessionStatus::WaitingApproval),
+            member("proj_busy", "old", SessionStatus::Archived),
+            session("loose", SessionStatus::Running),
+            agent("a", "m1", 0, "some words"),
+            agent("a", "m2", 1, "more words"),
+            agent("loose", "m3", 0, "loose words"),
+        ])
+        .await;
+    let all = galley.ask("project.list", json!({})).await.unwrap();
+    assert_eq!(ids(&all), ["proj_pinned", "proj_busy", "proj_quiet"], "pinned, then the latest activity of its sessions");
+    assert_eq!(
+        all[2],
+        json!({ "id": "proj_quiet", "name": "proj_quiet", "workspaceEnabled": false, "pinned": false, "lastActivityAt": "1970-01-01T00:00:00.500Z",
+            "createdAt": "1970-01-01T00:00:00.500Z", "updatedAt": "1970-01-01T00:00:00.500Z" })
+    );
+    let brief = galley.ask("project.brief", json!({ "projectId": "proj_busy" })).await.unwrap();
+    assert_eq!(brief["statusCounts"], json!({ "idle": 1, "running": 1, "waiting_approval": 1 }), "of any runtime, without archived ones");
+    assert_eq!((&brief["sessionCount"], &brief["schemaVersion"], ids(&brief["runningSessions"])), (&json!(3), &json!(1), vec!["b", "ext"]));
+    let show = galley.ask("project.show", json!({ "projectId": "proj_busy", "tail": 1 })).await.unwrap();
+    let transcripts: Vec<_> =
+        show["sessions"].as_array().unwrap().iter().map(|one| (one["session"]["id"].as_str().unwrap(), ids(&one["messages"]))).collect();
+    assert_eq!(transcripts, [("a", vec!["m2"]), ("b", vec![]), ("ext", vec![])]);
+    let all = galley.ask("project.show", json!({ "projectId": "proj_busy", "all": true })).await.unwrap();
+    assert_eq!((&all["sessionCount"], all["sessions"].as_array().unwrap().len()), (&json!(4), 4));
+
+    for (args, expected) in [
+        (json!({ "projectId": "proj_busy" }), vec!["a", "b"]),
+        (json!({ "projectId": "proj_busy", "runtime": "all" }), vec!["a", "b", "ext"]),
+        (json!({ "projectId": "proj_busy", "runtime": "all", "archived": "all" }), vec!["a", "b", "ext", "old"]),
+        (json!({ "projectId": "proj_busy", "status": "running" }), vec!["b"]),
+        (json!({ "projectId": "proj_quiet" }), vec![]),
+    ] {
+        assert_eq!(ids(&galley.ask("sessions.list", args.clone()).await.unwrap()), expected, "{args}");
+    }
+    let hits = galley.ask("sessions.search", json!({ "query": "words", "projectId": "proj_busy" })).await.unwrap();
+    assert_eq!(hits.as_array().unwrap().iter().map(|hit| hit["sessionId"].as_str().unwrap()).collect::<Vec<_>>(), ["a", "a"]);
+    for (command, args) in [
+        ("project.brief", json!({ "projectId": "proj_none" })),
+        ("project.show", json!({ "projectId": "proj_none" })),
+        ("sessions.list", json!({ "projectId": "proj_none" })),
+        ("sessions.search", json!({ "projectId": "proj_none", "query": "words" })),
+        ("approval.rules", json!({ "scope": "proj_none" })),
+    ] {
+        assert_eq!(galley.refusal(command, args).await, (ErrorTag::NotFound, "project proj_none not found".to_owned()), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn rules_are_listed_by_scope_and_go_with_their_project() {
+    let galley = Fixture::new();
+    let rule = |tool: &str, scope: &str| {
+        Change::PutRule(store::Rule { tool: tool.into(), scope: scope.into(), by: Some("me".into()), created_at: Timestamp::from_millis(1) })
+    };
+    galley
+        .commit(vec![
+            project("proj_1", false),
+            member("proj_1", "a", SessionStatus::Running),
+            rule("rm", "global"),
+            rule("cp", "global"),
+            rule("ls", "proj_1"),
+            rule("cat", "ungrouped"),
+        ])
+        .await;
+    let tools = async |args: Value| {
+        let rules = galley.ask("approval.rules", args).await.unwrap();
+        rules.as_array().unwrap().iter().map(|rule| rule["tool"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(tools(json!({})).await, ["cp", "rm", "ls", "cat"], "by scope, then tool");
+    assert_eq!(tools(json!({ "scope": "global" })).await, ["cp", "rm"]);
+    assert_eq!(tools(json!({ "scope": "proj_1" })).await, ["ls"]);
+    let rule = &galley.ask("approval.rules", json!({ "scope": "ungrouped" })).await.unwrap()[0];
+    assert_eq!(*rule, json!({ "tool": "cat", "scope": "ungrouped", "by": "me", "createdAt": "1970-01-01T00:00:00.001Z" }));
+
+    galley.commit(vec![Change::DeleteProject { id: "proj_1".into() }]).await;
+    assert_eq!(tools(json!({})).await, ["cp", "rm", "cat"]);
+    assert!(galley.ask("session.brief", json!({ "sessionId": "a" })).await.unwrap().get("projectId").is_none());
+    // Its actor may not know yet, and writes its row as it was.
+    galley.commit(vec![member("proj_1", "a", SessionStatus::Completed)]).await;
+    let brief = galley.ask("session.brief", json!({ "sessionId": "a" })).await.unwrap();
+    assert_eq!((brief.get("projectId"), &brief["status"]), (None, &json!("completed")));
 }
 
 #[tokio::test]

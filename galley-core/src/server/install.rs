@@ -35,9 +35,14 @@ impl InstallStream {
             return InstallFrame::Progress { request_id, step, message };
         }
         match (&mut self.outcome).await {
-            Ok(Ok(runtime)) => {
-                InstallFrame::End { request_id, reason: InstallEnd::Installed, runtime: Some(runtime), error: None, message: None, detail: None }
-            }
+            Ok(Ok(runtime)) => InstallFrame::End {
+                request_id,
+                reason: InstallEnd::Installed,
+                runtime: Some(Box::new(runtime)),
+                error: None,
+                message: None,
+                detail: None,
+            },
             Ok(Err(error)) => self.failed(&error),
             Err(_) => self.failed(&Error::Internal("the installation broke off".to_owned())),
         }

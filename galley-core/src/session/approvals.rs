@@ -36,7 +36,7 @@ impl SessionState {
         };
         out.change(Change::PutApproval(Box::new(row.clone())));
         let refusal = ApprovalResponse { approval_id: row.approval_id.clone(), decision: Decision::Deny };
-        self.approvals.push(OpenApproval { asked_for: row.reason.clone(), row, reply: None });
+        self.approvals.push(OpenApproval { row, note: None, reply: None });
         match &self.gate {
             Gate::Open(run) if run.abort.is_none() => self.set_status(now, SessionStatus::WaitingApproval),
             // The abort is on its way and ends the call.
@@ -69,9 +69,7 @@ impl SessionState {
         open.row.decision = Some(decision.clone());
         open.row.by = Some(answered_by(origin));
         open.row.decided_at = Some(now);
-        if origin.reason.is_some() {
-            open.row.reason.clone_from(&origin.reason);
-        }
+        open.note.clone_from(&origin.reason);
         open.reply = Some(to);
         out.change(Change::PutApproval(Box::new(open.row.clone())));
         let response = ApprovalResponse { approval_id: open.row.approval_id.clone(), decision };
@@ -87,7 +85,7 @@ impl SessionState {
             open.row.decision = None;
             open.row.by = None;
             open.row.decided_at = None;
-            open.row.reason.clone_from(&open.asked_for);
+            open.note = None;
             out.change(Change::PutApproval(Box::new(open.row.clone())));
             let error = Error::runner(StartCause::PipeUnavailable, "the runner did not take the answer; the approval is pending again");
             return out.reply(open.reply.take(), Err(error));
@@ -95,8 +93,8 @@ impl SessionState {
         let mut open = self.approvals.remove(place);
         let allows = open.row.decision.as_ref().is_some_and(Decision::allows);
         open.row.state = if allows { ApprovalState::Allowed } else { ApprovalState::Denied };
-        let given = open.row.reason.clone().filter(|reason| Some(reason) != open.asked_for.as_ref());
-        self.resolved(now, &open.row, if allows { ApprovalOutcome::Allowed } else { ApprovalOutcome::Denied }, given, out);
+        let outcome = if allows { ApprovalOutcome::Allowed } else { ApprovalOutcome::Denied };
+        self.resolved(now, &open.row, outcome, open.note.take(), out);
         self.remember_rule(now, &open.row, out);
         if let Gate::Open(run) = &mut self.gate {
             run.heard(now);
@@ -120,16 +118,19 @@ impl SessionState {
 
     /// Ends every open approval: nobody's answer can matter any more.
     pub(super) fn cancel_approvals(&mut self, now: Timestamp, why: &str, out: &mut Output) {
-        for mut open in std::mem::take(&mut self.approvals) {
-            open.row.state = ApprovalState::Cancelled;
-            open.row.decided_at = Some(now);
-            let note = open.row.reason.take_if(|reason| *reason == "delivery unknown").unwrap_or_else(|| why.to_owned());
-            self.resolved(now, &open.row, ApprovalOutcome::Cancelled, Some(note.clone()), out);
-            out.reply(open.reply, Err(Error::invalid(format!("approval {} was cancelled: {note}", open.row.id))));
+        for open in std::mem::take(&mut self.approvals) {
+            self.cancel_approval(now, open, why, out);
         }
         if matches!(self.gate, Gate::Open(_)) && self.row.status == SessionStatus::WaitingApproval {
             self.set_status(now, SessionStatus::Running);
         }
+    }
+
+    pub(super) fn cancel_approval(&mut self, now: Timestamp, mut open: OpenApproval, why: &str, out: &mut Output) {
+        open.row.state = ApprovalState::Cancelled;
+        open.row.decided_at = Some(now);
+        self.resolved(now, &open.row, ApprovalOutcome::Cancelled, Some(why.to_owned()), out);
+        out.reply(open.reply, Err(Error::invalid(format!("approval {} was cancelled: {why}", open.row.id))));
     }
 
     fn resolved(&mut self, now: Timestamp, row: &ApprovalRow, outcome: ApprovalOutcome, note: Option<String>, out: &mut Output) {

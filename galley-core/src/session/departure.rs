@@ -31,7 +31,6 @@ impl SessionState {
             self.row.status = SessionStatus::Idle;
             self.dirty = true;
             self.audit(now, "restore", origin, out);
-            out.effect(Effect::OpenStreams);
         }
         self.reply_session(now, to, out);
     }

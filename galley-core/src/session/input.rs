@@ -4,6 +4,7 @@ use super::event::Admitted;
 use super::output::{Purpose, ReplyTo, Timer};
 use crate::error::Error;
 use crate::runner::Exit;
+use crate::store::Attachment;
 use galley_protocol::ipc::{Command, Decision, Llm};
 use galley_protocol::socket::{ApprovalMode, ArchiveIfBusy, EndReason, IfBusy, Origin};
 use std::time::Duration;
@@ -53,6 +54,8 @@ pub struct NewMessage {
     pub spawn: bool,
     /// The id its sender gave it.
     pub client_request_id: Option<String>,
+    /// Its images, copied already.
+    pub images: Vec<Attachment>,
     /// The earlier message whose place it takes.
     pub retries: Option<Earlier>,
 }
@@ -224,6 +227,11 @@ pub enum Input {
         /// Which.
         project: String,
     },
+    /// Whether the session's runner takes images, as far as it is known.
+    TakesImages {
+        /// Who waits.
+        to: ReplyTo,
+    },
     /// `session.state`.
     Report {
         /// Who waits.
@@ -267,8 +275,8 @@ pub enum Input {
     },
     /// A clock rang.
     Timer(Timer),
-    /// Core starts, and this session was left in the middle of something.
-    Recover,
+    /// The session was left in the middle of something.
+    Recover(Interruption),
 }
 
 impl Input {
@@ -292,8 +300,10 @@ impl Input {
             | Self::SetLlm { to, .. }
             | Self::Respond { to, .. }
             | Self::SetMode { to, .. }
+            | Self::TakesImages { to }
             | Self::Report { to } => Some(*to),
             Self::EndRunner { to, .. } => *to,
+            Self::Delivered { purpose: Purpose::Direct { to } | Purpose::Model { to }, .. } => Some(*to),
             Self::Evict
             | Self::DefaultMode(_)
             | Self::RulesChanged { .. }
@@ -304,7 +314,34 @@ impl Input {
             | Self::Delivered { .. }
             | Self::Partial { .. }
             | Self::Timer(_)
-            | Self::Recover => None,
+            | Self::Recover(_) => None,
+        }
+    }
+}
+
+/// What left a session in the middle of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// Core ended, and starts again.
+    Restart,
+    /// What happened to the session could not be stored.
+    NotStored,
+}
+
+impl Interruption {
+    /// The context of the `error` event that tells of it.
+    pub fn context(self) -> &'static str {
+        match self {
+            Self::Restart => "core_restart",
+            Self::NotStored => "not_stored",
+        }
+    }
+
+    /// What happened, for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Restart => "Galley stopped while this session was at work",
+            Self::NotStored => "What happened in this session could not be stored, and its runner was ended",
         }
     }
 }

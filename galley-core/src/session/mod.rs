@@ -25,6 +25,7 @@ pub use approvals::{already_answered, approval_id};
 pub use event::admit;
 pub use input::{Earlier, Input, Limits, NewMessage, QueueEdit};
 pub use output::{Reply, ReplyTo, describe_exit};
+pub use phase::Abilities;
 pub use registry::{Sessions, not_found};
 pub use sending::submitted_again;
 pub use state::new_message_id;

@@ -28,6 +28,8 @@ pub enum Reply {
     Approved(Box<Approval>),
     /// To `approval.mode`.
     Mode(ApprovalMode),
+    /// Whether the runner that is up takes images; `None` while no runner has told.
+    TakesImages(Option<bool>),
     /// To `session.state`.
     State(Box<StateReport>),
     /// To whoever asked for the runner to end.
@@ -78,10 +80,13 @@ pub enum Order {
         /// `ungrouped` or a project.
         scope: String,
     },
-    /// `load_history`, read by the actor; skipped when there is nothing to load.
+    /// `load_history`, read by the actor.
     History {
         /// The message about to be sent.
         exclude: Option<String>,
+        /// The runner remembers something that this replaces; otherwise it is skipped when there is
+        /// nothing to load.
+        replaces: bool,
     },
 }
 
@@ -176,8 +181,6 @@ pub enum Effect {
         /// How their clients are told.
         reason: EndReason,
     },
-    /// The session takes streams again.
-    OpenStreams,
     /// The session is no more: let go of all that is kept of it outside the store.
     Forget,
     /// A tool was allowed from now on: tell the live runners of this scope.

@@ -94,6 +94,8 @@ pub(super) struct Outcome {
     pub exit: ExitReason,
     /// The runner's end that came before it was stored.
     pub down: Option<Down>,
+    /// What is said in the transcript about it, after all that the run left.
+    pub note: Option<String>,
 }
 
 /// A runner's end, told to watchers and to whoever asked for it.
@@ -110,8 +112,8 @@ pub(super) struct Waiting {
     pub row: MessageRow,
     /// Who waits to hear what became of it.
     pub askers: Vec<Asker>,
-    /// It answers a question that was open when it came: the generation that asked.
-    pub answers: Option<u64>,
+    /// The question that was open when it came, which it answers.
+    pub answers: Option<Question>,
     /// A hand-over has failed once.
     pub retried: bool,
 }
@@ -121,6 +123,13 @@ impl Waiting {
     pub fn restored(row: MessageRow) -> Self {
         Self { row, askers: Vec::new(), answers: None, retried: false }
     }
+}
+
+/// A question of the agent, and the generation of the runner that asked it.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub ask: AskState,
+    pub asked_by: u64,
 }
 
 /// Somebody who waits to hear what became of a message.
@@ -168,8 +177,8 @@ pub(super) struct Recent {
 #[derive(Debug, Clone)]
 pub(super) struct OpenApproval {
     pub row: ApprovalRow,
-    /// Why the runner asked; an answer may put its own reason into the row.
-    pub asked_for: Option<String>,
+    /// Why it was answered as it was; told with its resolution.
+    pub note: Option<String>,
     pub reply: Option<ReplyTo>,
 }
 
@@ -180,6 +189,26 @@ pub(super) enum RunnerPhase {
     Starting(Stage),
     Up,
     Ending(Ending),
+}
+
+/// What a runner can do, as its `ready` tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// It begins runs that nobody asked for.
+    pub self_start: bool,
+    /// Its messages may carry images. A runner that lists nothing can do all of the protocol, images
+    /// among it.
+    pub images: bool,
+    /// It takes `load_history` between runs, too, in place of all it remembers.
+    pub reload_history: bool,
+}
+
+impl Abilities {
+    /// What a list of capabilities means.
+    pub fn of(capabilities: Option<&[String]>) -> Self {
+        let lists = |word: &str| capabilities.is_some_and(|all| all.iter().any(|one| one == word));
+        Self { self_start: lists("self_start"), images: capabilities.is_none() || lists("images"), reload_history: lists("reload_history") }
+    }
 }
 
 /// How far a start has come.

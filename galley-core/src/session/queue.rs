@@ -28,9 +28,10 @@ impl SessionState {
         let Some(mut waiting) = self.waiting.remove(place) else { return };
         waiting.row.state = Some(MessageState::Cancelled);
         out.change(Change::SetMessageState { id: waiting.row.id.clone(), state: MessageState::Cancelled, run: None });
+        self.reopen_question(&mut waiting);
         let warning = Warning { id: "removed".to_owned(), message: "the message was taken out of the queue".to_owned(), detail: None };
         self.reply_message(&mut waiting, Dispatch::PersistedOnly, Some(warning), out);
-        if matches!(self.gate, Gate::Reserved) && self.waiting.is_empty() {
+        if matches!(self.gate, Gate::Reserved) && (self.waiting.is_empty() || self.is_held()) {
             self.gate = Gate::Free;
             self.set_status(now, SessionStatus::Cancelled);
         }
@@ -41,7 +42,6 @@ impl SessionState {
         waiting.row.rank = self.rank(true);
         out.change(Change::SetMessageRank { id: waiting.row.id.clone(), rank: waiting.row.rank });
         self.waiting.push_front(waiting);
-        self.tell_overtaken(out);
         if matches!(self.gate, Gate::Open(_)) {
             self.abort(now, Hold::Drain, out);
         }

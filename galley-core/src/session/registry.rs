@@ -57,12 +57,13 @@ impl Sessions {
             };
             let snapshot = self.store.snapshot(id).await?.ok_or_else(|| not_found(id))?;
             let host = self.host()?;
-            let state = SessionState::restore(snapshot, self.limits.clone(), host.default_mode());
             let mut live = self.lock();
             if let Some(session) = live.sessions.get(id) {
                 return Ok(session.clone());
             }
             if live.put_away == seen {
+                // Under the lock: whoever changes the default tells every session that is here.
+                let state = SessionState::restore(snapshot, self.limits.clone(), host.default_mode());
                 let (actor, session) = self.take_up(&mut live, state)?;
                 self.spawn(actor);
                 return Ok(session);
@@ -76,8 +77,10 @@ impl Sessions {
     /// When Core is on its way out.
     pub fn create(&self, row: SessionRow) -> Result<Arc<SessionHandle>, Error> {
         let host = self.host()?;
+        let mut live = self.lock();
         let state = SessionState::new(row, self.limits.clone(), host.default_mode());
-        let (actor, session) = self.take_up(&mut self.lock(), state)?;
+        let (actor, session) = self.take_up(&mut live, state)?;
+        drop(live);
         self.spawn(actor);
         Ok(session)
     }

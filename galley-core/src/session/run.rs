@@ -138,7 +138,12 @@ impl SessionState {
         if message.variant == SystemVariant::SideQuestion {
             return;
         }
-        out.change(Change::InsertMessage(Box::new(self.system_row(now, message.content, Visibility::Visible, None))));
+        self.note(now, message.content, out);
+    }
+
+    /// Says something in the transcript that is nobody's message.
+    pub(super) fn note(&mut self, now: Timestamp, text: String, out: &mut Output) {
+        out.change(Change::InsertMessage(Box::new(self.system_row(now, text, Visibility::Visible, None))));
         self.touch(now);
     }
 
@@ -183,7 +188,7 @@ impl SessionState {
             ExitResult::Unknown(word) if word == "DONE_WITHOUT_EXIT" => (SessionStatus::Idle, MessageState::Failed),
             _ => (SessionStatus::Idle, MessageState::Answered),
         };
-        Outcome { status, message, exit, down: None }
+        Outcome { status, message, exit, down: None, note: None }
     }
 
     /// Settles the open run; text that no step has kept is read back first.
@@ -214,7 +219,7 @@ impl SessionState {
 
     fn settle(&mut self, now: Timestamp, out: &mut Output) {
         let Gate::Closing(run, outcome) = std::mem::replace(&mut self.gate, Gate::Free) else { return };
-        let Outcome { status, message: state, exit, down } = *outcome;
+        let Outcome { status, message: state, exit, down, note } = *outcome;
         for mut message in run.messages {
             out.change(Change::SetMessageState { id: message.row.id.clone(), state: state.clone(), run: Some(run.number) });
             message.row.state = Some(state.clone());
@@ -222,6 +227,9 @@ impl SessionState {
         }
         self.row.last_exit = Some(exit);
         self.set_status(now, status);
+        if let Some(note) = note {
+            self.note(now, note, out);
+        }
         if run.abort == Some(Hold::Hold) {
             self.hold = true;
         }

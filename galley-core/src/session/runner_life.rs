@@ -1,8 +1,9 @@
 //! The runner's life as the session sees it: start, set-up, end.
 
+use super::input::Interruption;
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer, describe_exit};
 use super::sending::clear_run_timers;
-use super::state::{Delivered, Down, Ending, Form, Gate, Hold, Outcome, Run, RunnerPhase, SessionState, Stage, Waiting};
+use super::state::{Abilities, Delivered, Down, Ending, Form, Gate, Hold, Outcome, Run, RunnerPhase, SessionState, Stage, Waiting};
 use crate::error::{Error, StartCause};
 use crate::runner::Exit;
 use crate::store::Change;
@@ -11,7 +12,7 @@ use galley_protocol::RawJson;
 use galley_protocol::ipc::{
     Category, Command, ErrorEvent, ExitReason, ExitResult, LlmChanged, PROTOCOL_VERSION, Ready, SetLlm, SetYoloMode, Severity, Shutdown,
 };
-use galley_protocol::socket::{ApprovalState, Dispatch, EndReason, LlmChoice, MessageState, SessionStatus, Submitted, Visibility, Warning};
+use galley_protocol::socket::{ApprovalState, Dispatch, EndReason, LlmChoice, MessageState, SessionStatus, Submitted, Warning};
 use serde_json::json;
 
 impl SessionState {
@@ -19,7 +20,8 @@ impl SessionState {
         self.generation += 1;
         self.runner = RunnerPhase::Starting(Stage::Spawn);
         self.announces = false;
-        self.self_start = false;
+        self.abilities = Abilities::default();
+        self.remembers_superseded = false;
         out.effect(Effect::StartRunner { generation: self.generation, llm_no: self.row.llm_index, project: self.row.project_id.clone() });
         out.effect(Effect::SetTimer { timer: Timer::Start, after: self.limits.ready });
     }
@@ -67,13 +69,17 @@ impl SessionState {
         if let Ok(llms) = serde_json::to_string(&ready.available_llms) {
             out.change(Change::SetSetting { key: format!("llms:{}", self.row.runtime_id), value: Some(llms) });
         }
-        self.self_start = ready.capabilities.as_ref().is_some_and(|all| all.iter().any(|one| one == "self_start"));
+        self.abilities = Abilities::of(ready.capabilities.as_deref());
+        if let Ok(capabilities) = serde_json::to_string(&ready.capabilities) {
+            out.change(Change::SetSetting { key: format!("capabilities:{}", self.row.runtime_id), value: Some(capabilities) });
+        }
         self.llms = ready.available_llms;
         self.order(Order::Rules { scope: self.scope().to_owned() }, out);
         if self.is_automatic() {
             self.tell(Command::SetYoloMode(SetYoloMode { enabled: true }), Purpose::None, out);
         }
         self.llm_due = false;
+        self.llm_unconfirmed = false;
         let chosen = self.row.llm.as_ref().and_then(|choice| self.llms.iter().find(|llm| llm.key() == choice.key));
         match chosen {
             Some(llm) if !llm.is_current => {
@@ -89,13 +95,15 @@ impl SessionState {
         for llm in &mut self.llms {
             llm.is_current = llm.index == changed.index;
         }
-        // What was chosen since and is not told yet stays chosen.
-        if !self.llm_due
-            && let Some(llm) = self.llms.iter().find(|llm| llm.is_current)
-        {
-            self.row.llm = Some(LlmChoice { key: llm.key().to_owned(), display_name: Some(llm.display_name.clone()) });
-            self.row.llm_index = Some(llm.index);
-            self.dirty = true;
+        if let Some(llm) = self.llms.iter().find(|llm| llm.is_current) {
+            let chosen = self.row.llm.as_ref().is_some_and(|choice| choice.key == llm.key());
+            self.llm_unconfirmed &= !chosen;
+            // What was chosen since stays chosen: this report is older.
+            if !self.llm_unconfirmed {
+                self.row.llm = Some(LlmChoice { key: llm.key().to_owned(), display_name: Some(llm.display_name.clone()) });
+                self.row.llm_index = Some(llm.index);
+                self.dirty = true;
+            }
         }
         if matches!(self.runner, RunnerPhase::Starting(Stage::Llm)) {
             self.load_history(now, out);
@@ -107,7 +115,21 @@ impl SessionState {
             return self.runner_is_up(now, out);
         }
         self.enter(Stage::History, out);
-        self.order_history(out);
+        self.order_history(false, out);
+    }
+
+    /// The runner remembers what was taken out of the conversation: before it gets its next message,
+    /// it is told the conversation as it is now, or makes room for one that is.
+    pub(super) fn renew_runner(&mut self, now: Timestamp, out: &mut Output) {
+        self.gate = Gate::Reserved;
+        self.set_status(now, SessionStatus::Connecting);
+        if self.abilities.reload_history {
+            self.remembers_superseded = false;
+            self.enter(Stage::History, out);
+            return self.order_history(true, out);
+        }
+        self.runner = RunnerPhase::Ending(Ending { reason: EndReason::SubprocessExited, ..Ending::crashed() });
+        self.ask_to_exit(out);
     }
 
     fn enter(&mut self, stage: Stage, out: &mut Output) {
@@ -183,7 +205,14 @@ impl SessionState {
         let Error::Runner { cause, message, stderr_tail, .. } = error else {
             return self.start_failed(now, Error::runner(StartCause::SpawnIo, error.to_string()), out);
         };
-        self.log_core_error(now, "runner_start", message.clone(), &Exit { stderr_tail: stderr_tail.clone(), ..Exit::default() }, out);
+        self.log_core_error(
+            now,
+            Category::Bridge,
+            "runner_start",
+            message.clone(),
+            &Exit { stderr_tail: stderr_tail.clone(), ..Exit::default() },
+            out,
+        );
         if matches!(self.gate, Gate::Reserved) {
             self.gate = Gate::Free;
             self.set_status(now, SessionStatus::Error);
@@ -262,6 +291,7 @@ impl SessionState {
         self.pid = None;
         self.llms.clear();
         self.llm_due = false;
+        self.llm_unconfirmed = false;
         let clean = exit.is_clean() && !matches!(self.gate, Gate::Open(_));
         let expected = matches!(self.runner, RunnerPhase::Ending(_));
         let mut ending = match std::mem::replace(&mut self.runner, RunnerPhase::Down) {
@@ -301,7 +331,7 @@ impl SessionState {
             Self::outcome_of(exit, run.errored)
         } else {
             down.reason = EndReason::SubprocessError;
-            self.log_core_error(now, "runner_exit", describe_exit(exit), exit, out);
+            self.log_core_error(now, Category::Bridge, "runner_exit", describe_exit(exit), exit, out);
             if !expected {
                 self.queue_becomes_pending(None, out);
             }
@@ -316,20 +346,19 @@ impl SessionState {
         reply_gone(down.waiters, out);
     }
 
-    /// Core starts again and finds the session in the middle of something: say what is known.
-    pub(super) fn recover(&mut self, now: Timestamp, out: &mut Output) {
+    /// The session is found in the middle of something: say what is known.
+    pub(super) fn recover(&mut self, now: Timestamp, interruption: Interruption, out: &mut Output) {
         let interrupted = matches!(self.row.status, SessionStatus::Connecting | SessionStatus::Running | SessionStatus::WaitingApproval);
-        for approval in &mut self.approvals {
-            if approval.row.state == ApprovalState::Answered {
-                approval.row.reason = Some("delivery unknown".to_owned());
-            }
+        for open in std::mem::take(&mut self.approvals) {
+            let answered = open.row.state == ApprovalState::Answered;
+            let why = if answered { "delivery unknown" } else { "the session was interrupted before anybody answered" };
+            self.cancel_approval(now, open, why, out);
         }
-        self.cancel_approvals(now, "Galley stopped before the answer was delivered", out);
-        if interrupted {
-            self.log_core_error(now, "core_restart", "Galley stopped while this session was at work".to_owned(), &Exit::default(), out);
-            let text = "Galley stopped while this session was at work. What had arrived is kept; the message was not sent again.";
-            out.change(Change::InsertMessage(Box::new(self.system_row(now, text.to_owned(), Visibility::Visible, None))));
-        }
+        let note = interrupted.then(|| {
+            let message = interruption.as_str().to_owned();
+            self.log_core_error(now, Category::Bridge, interruption.context(), message, &Exit::default(), out);
+            format!("{}. What had arrived is kept; the message was not sent again.", interruption.as_str())
+        });
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|row| row.turn_index);
         let had_run = !orphans.is_empty() || matches!(self.row.status, SessionStatus::Running | SessionStatus::WaitingApproval);
@@ -340,17 +369,18 @@ impl SessionState {
             run.unsaved_text = true;
             run.messages = orphans.into_iter().map(Waiting::restored).collect();
             self.gate = Gate::Open(Box::new(run));
-            self.close(now, crashed(None), out);
-        } else if interrupted {
+            self.close(now, Outcome { note, ..crashed(None) }, out);
+        } else if let Some(note) = note {
             self.set_status(now, SessionStatus::Error);
+            self.note(now, note, out);
         }
     }
 
-    fn log_core_error(&mut self, now: Timestamp, context: &str, message: String, exit: &Exit, out: &mut Output) {
+    pub(super) fn log_core_error(&mut self, now: Timestamp, category: Category, context: &str, message: String, exit: &Exit, out: &mut Output) {
         let event = ErrorEvent {
             session_id: Some(self.row.id.clone()),
             message,
-            category: Category::Bridge,
+            category,
             severity: Severity::Error,
             retryable: true,
             hint: None,
@@ -375,5 +405,5 @@ fn reply_gone(waiters: Vec<ReplyTo>, out: &mut Output) {
 /// The outcome of a run that died with its runner.
 fn crashed(data: Option<RawJson>) -> Outcome {
     let exit = ExitReason { result: ExitResult::Unknown("CRASHED".to_owned()), data };
-    Outcome { status: SessionStatus::Error, message: MessageState::Failed, exit, down: None }
+    Outcome { status: SessionStatus::Error, message: MessageState::Failed, exit, down: None, note: None }
 }

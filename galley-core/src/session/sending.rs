@@ -1,11 +1,12 @@
 //! Sending: where a message goes, and what the queue does.
 
 use super::output::{Effect, Order, Output, Purpose, Reply, ReplyTo, Timer};
-use super::state::{Asker, Delivered, Earlier, Form, Gate, Hold, NewMessage, Recent, Run, RunnerPhase, SessionState, Waiting};
+use super::state::{Asker, Delivered, Earlier, Form, Gate, Hold, NewMessage, Question, Recent, Run, RunnerPhase, SessionState, Stage, Waiting};
 use crate::error::{Error, StartCause};
+use crate::runner::Exit;
 use crate::store::{Change, MessageRow};
 use crate::time::Timestamp;
-use galley_protocol::ipc::{AskUserResponse, Command, is_side_question};
+use galley_protocol::ipc::{AskUserResponse, Category, Command, UserMessage, is_side_question};
 use galley_protocol::socket::{
     Dispatch, EndReason, IfBusy, MessageRole, MessageState, NewSession, QueuePosition, Resumed, SessionStatus, Submitted, Visibility, Warning,
 };
@@ -24,7 +25,11 @@ impl SessionState {
                 self.dirty = false;
                 return out.reply(Some(to), Err(Error::invalid("a session cannot begin with a side question")));
             }
-            return self.direct(Self::user_message(&message.content, None), to, out);
+            if !message.images.is_empty() {
+                return out.reply(Some(to), Err(Error::invalid("a side question takes no images")));
+            }
+            let question = UserMessage { text: message.content, ..UserMessage::default() };
+            return self.direct(Command::UserMessage(question), to, out);
         }
         if self.is_repetition(message.client_request_id.as_deref(), to, out) {
             return;
@@ -35,6 +40,15 @@ impl SessionState {
         }
         // What is sent again is what it was, no answer to a question that came since.
         let answers = self.row.ask.is_some() && retries.is_none();
+        if !message.images.is_empty() {
+            if self.takes_images() == Some(false) {
+                return out.reply(Some(to), Err(no_images()));
+            }
+            if answers && self.row.ask.as_ref().is_some_and(|ask| ask.blocking) {
+                let error = Error::invalid("the run waits for an answer in words; an answer to it takes no images");
+                return out.reply(Some(to), Err(error));
+            }
+        }
         if message.if_busy == IfBusy::Reject && self.is_busy() && !answers {
             return out.reply(Some(to), Err(Error::Busy(format!("session {} is busy; send again with ifBusy queue or jump", self.row.id))));
         }
@@ -53,8 +67,9 @@ impl SessionState {
         let mut waiting = Waiting { askers: vec![asker], ..Waiting::restored(self.accept(now, message)) };
         self.remember(&waiting.row);
         if answers && let Some(ask) = self.row.ask.take() {
-            waiting.answers = Some(self.asked_by);
-            if ask.blocking && matches!(&self.gate, Gate::Open(run) if run.abort.is_none()) && matches!(self.runner, RunnerPhase::Up) {
+            let blocking = ask.blocking;
+            waiting.answers = Some(Question { ask, asked_by: self.asked_by });
+            if blocking && matches!(&self.gate, Gate::Open(run) if run.abort.is_none()) && matches!(self.runner, RunnerPhase::Up) {
                 return self.answer_blocking(now, waiting, out);
             }
         }
@@ -67,10 +82,7 @@ impl SessionState {
         self.waiting.insert(place, waiting);
         if stays {
             self.reply_waiting(place, Dispatch::PersistedOnly, None, out);
-        } else if !(free && first) {
-            self.reply_waiting(place, Dispatch::Queued, None, out);
         }
-        self.tell_overtaken(out);
         if free && !stays {
             self.begin(now, out);
         } else if jump && matches!(self.gate, Gate::Open(_)) {
@@ -98,9 +110,13 @@ impl SessionState {
         }
     }
 
-    /// Whoever was promised to be next and was overtaken waits in line now.
-    pub(super) fn tell_overtaken(&mut self, out: &mut Output) {
-        for place in 1..self.waiting.len() {
+    /// Whoever is not next waits in line, and hears so as soon as it is true: while a runner is
+    /// being started, nobody knows what will become of the line.
+    pub(super) fn answer_those_in_line(&mut self, out: &mut Output) {
+        if matches!(self.gate, Gate::Reserved) {
+            return;
+        }
+        for place in 0..self.waiting.len() {
             if !self.waiting[place].askers.is_empty() {
                 self.set_waiting_state(place, MessageState::Queued, out);
                 self.reply_waiting(place, Dispatch::Queued, None, out);
@@ -121,7 +137,19 @@ impl SessionState {
             run: None,
             origin: Some(message.origin),
             client_request_id: message.client_request_id,
+            attachments: message.images,
             ..self.system_row(now, String::new(), Visibility::Visible, None)
+        }
+    }
+
+    /// A message that is taken back no longer answers the question it was for.
+    pub(super) fn reopen_question(&mut self, taken_back: &mut Waiting) {
+        if let Some(question) = taken_back.answers.take()
+            && self.row.ask.is_none()
+        {
+            self.asked_by = question.asked_by;
+            self.row.ask = Some(question.ask);
+            self.dirty = true;
         }
     }
 
@@ -172,6 +200,7 @@ impl SessionState {
     /// The rows of an earlier turn make room for the same message again.
     fn supersede(&mut self, earlier: Earlier, out: &mut Output) {
         out.change(Change::SupersedeTurn { session_id: self.row.id.clone(), turn: earlier.turn });
+        self.remembers_superseded |= matches!(self.runner, RunnerPhase::Up | RunnerPhase::Starting(Stage::History));
         if self.retried.len() == RECENT {
             self.retried.pop_front();
         }
@@ -228,7 +257,13 @@ impl SessionState {
 
     /// Opens a run with the first waiting message.
     pub(super) fn dispatch(&mut self, now: Timestamp, out: &mut Output) {
+        if self.remembers_superseded {
+            return self.renew_runner(now, out);
+        }
         let Some(mut waiting) = self.waiting.pop_front() else { return };
+        if !waiting.row.attachments.is_empty() && !self.abilities.images {
+            return self.refuse_images(now, waiting, out);
+        }
         let number = self.open_run(now, out);
         waiting.row.state = Some(MessageState::Dispatched);
         waiting.row.run = Some(number);
@@ -236,17 +271,35 @@ impl SessionState {
         if waiting.answers.is_some() {
             self.row.ask = None;
         }
-        // A fresh runner knows of no question: to it, the answer is a message like any other.
-        let command = if waiting.answers == Some(self.generation) {
-            answer_to(&waiting.row)
-        } else {
-            Self::user_message(&waiting.row.content, waiting.row.turn_index)
-        };
+        // A fresh runner knows of no question: to it, the answer is a message like any other. So is
+        // one with images, which `ask_user_response` has no place for.
+        let asked = waiting.answers.as_ref().is_some_and(|question| question.asked_by == self.generation);
+        let command = if asked && waiting.row.attachments.is_empty() { answer_to(&waiting.row) } else { Self::user_message(&waiting.row) };
         let id = waiting.row.id.clone();
         if let Gate::Open(run) = &mut self.gate {
             run.messages.push(waiting);
         }
         self.tell(command, Purpose::Message { id }, out);
+    }
+
+    /// Whether the runner takes images; `None` while there is none that has told.
+    pub(super) fn takes_images(&self) -> Option<bool> {
+        let told = matches!(self.runner, RunnerPhase::Up | RunnerPhase::Starting(Stage::Llm | Stage::History));
+        told.then_some(self.abilities.images)
+    }
+
+    /// A message was accepted for a runner that takes images, and the one that came takes none: it
+    /// is not sent without them.
+    fn refuse_images(&mut self, now: Timestamp, mut message: Waiting, out: &mut Output) {
+        message.row.state = Some(MessageState::Failed);
+        out.change(Change::SetMessageState { id: message.row.id.clone(), state: MessageState::Failed, run: None });
+        self.log_core_error(now, Category::Business, "images", no_images().to_string(), &Exit::default(), out);
+        let warning = Warning { id: "images".to_owned(), message: no_images().to_string(), detail: None };
+        self.reply_message(&mut message, Dispatch::PersistedOnly, Some(warning), out);
+        self.reopen_question(&mut message);
+        self.gate = Gate::Free;
+        self.set_status(now, SessionStatus::Error);
+        self.advance(now, out);
     }
 
     /// Numbers a new run and opens the gate.
@@ -386,10 +439,10 @@ impl SessionState {
         }
     }
 
-    /// Loads the conversation into a fresh runner, if there is one to load.
-    pub(super) fn order_history(&self, out: &mut Output) {
+    /// Loads the conversation into a runner; into a fresh one only if there is something to load.
+    pub(super) fn order_history(&self, replaces: bool, out: &mut Output) {
         let exclude = self.waiting.front().map(|waiting| waiting.row.id.clone());
-        self.order(Order::History { exclude }, out);
+        self.order(Order::History { exclude, replaces }, out);
     }
 }
 
@@ -407,6 +460,10 @@ pub(super) fn clear_run_timers(out: &mut Output) {
     for timer in [Timer::Abort, Timer::RunComplete, Timer::Stall] {
         out.effect(Effect::ClearTimer(timer));
     }
+}
+
+fn no_images() -> Error {
+    Error::invalid("the session's runner takes no images")
 }
 
 fn not_taken() -> Warning {

@@ -113,6 +113,7 @@ impl SessionState {
         self.row.llm_index = Some(index);
         self.row.updated_at = self.row.updated_at.max(now);
         self.dirty = true;
+        self.llm_unconfirmed = matches!(self.runner, RunnerPhase::Up | RunnerPhase::Starting(_));
         match (&self.runner, &self.gate) {
             (RunnerPhase::Up, Gate::Free) => {
                 self.tell(Command::SetLlm(SetLlm { llm_index: index }), Purpose::Model { to }, out);

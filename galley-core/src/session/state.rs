@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 
 pub use super::input::{Delivered, Earlier, Input, Limits, NewMessage, QueueEdit};
 pub(super) use super::phase::{
-    Asker, Departure, Down, Ending, Form, Gate, Hold, OpenApproval, Outcome, Recent, Run, RunnerPhase, Stage, Waiting, Whereto,
+    Abilities, Asker, Departure, Down, Ending, Form, Gate, Hold, OpenApproval, Outcome, Question, Recent, Run, RunnerPhase, Stage, Waiting, Whereto,
 };
 
 /// One session.
@@ -46,7 +46,11 @@ pub struct SessionState {
     pub(super) llms: Vec<Llm>,
     /// A model was chosen that this runner has not been told of.
     pub(super) llm_due: bool,
-    pub(super) self_start: bool,
+    /// A model was chosen that this runner has not confirmed.
+    pub(super) llm_unconfirmed: bool,
+    pub(super) abilities: Abilities,
+    /// The live runner was told of a turn that has been superseded since.
+    pub(super) remembers_superseded: bool,
     /// This runner announces its runs with `turn_start`, so that what comes before the next one
     /// belongs to the run before.
     pub(super) announces: bool,
@@ -82,7 +86,9 @@ impl SessionState {
             pid: None,
             llms: Vec::new(),
             llm_due: false,
-            self_start: false,
+            llm_unconfirmed: false,
+            abilities: Abilities::default(),
+            remembers_superseded: false,
             announces: false,
             asked_by: 0,
             orphans: Vec::new(),
@@ -106,8 +112,25 @@ impl SessionState {
                 state.waiting.push_back(Waiting::restored(row));
             }
         }
-        state.approvals = snapshot.open_approvals.into_iter().map(|row| OpenApproval { asked_for: row.reason.clone(), row, reply: None }).collect();
+        state.approvals = snapshot.open_approvals.into_iter().map(|row| OpenApproval { row, note: None, reply: None }).collect();
         state
+    }
+
+    /// The session as it was stored last; of what happened since, only the count of its runners is
+    /// kept, so that a late word of one of them changes nothing.
+    pub fn start_over(&mut self, stored: SessionSnapshot) {
+        let generation = self.generation;
+        *self = Self { generation, ..Self::restore(stored, self.limits.clone(), self.default_mode.clone()) };
+    }
+
+    /// The session turned out not to be there.
+    pub fn vanish(&mut self) {
+        self.deleted = true;
+    }
+
+    /// Something went wrong that cannot be told otherwise.
+    pub fn mark_failed(&mut self, now: Timestamp) {
+        self.set_status(now, SessionStatus::Error);
     }
 
     /// Takes one input at the time `now`. Should the clock have gone back, the session's has not.
@@ -144,14 +167,16 @@ impl SessionState {
             Input::DefaultMode(mode) => self.set_default_mode(mode, out),
             Input::RulesChanged { scope } => self.rules_changed(&scope, out),
             Input::ProjectGone { project } => self.project_gone(&project, out),
+            Input::TakesImages { to } => out.reply(Some(to), Ok(Reply::TakesImages(self.takes_images()))),
             Input::Report { to } => out.reply(Some(to), Ok(Reply::State(Box::new(self.report())))),
             Input::Started { generation, result } => self.started(now, generation, result, out),
             Input::Exited { generation, exit } => self.exited(now, generation, &exit, out),
             Input::Delivered { generation, purpose, outcome } => self.delivered(now, generation, purpose, outcome, out),
             Input::Partial { text } => self.partial(now, text, out),
             Input::Timer(timer) => self.timer(now, timer, out),
-            Input::Recover => self.recover(now, out),
+            Input::Recover(interruption) => self.recover(now, interruption, out),
         }
+        self.answer_those_in_line(out);
         self.start_for_resumers(out);
         self.depart_when_at_rest(now, out);
     }
@@ -208,11 +233,6 @@ impl SessionState {
     /// The runner is up and nothing depends on it.
     pub fn is_evictable(&self) -> bool {
         matches!(self.runner, RunnerPhase::Up) && !self.is_busy() && self.row.ask.is_none() && self.approvals.is_empty()
-    }
-
-    /// It is put away.
-    pub fn is_archived(&self) -> bool {
-        self.row.status == SessionStatus::Archived
     }
 
     /// Messages that wait behind a run.
@@ -281,7 +301,7 @@ impl SessionState {
 
     /// The agent may begin a run nobody asked for.
     fn may_start_itself(&self) -> bool {
-        self.self_start && matches!(self.gate, Gate::Free) && matches!(self.runner, RunnerPhase::Up)
+        self.abilities.self_start && matches!(self.gate, Gate::Free) && matches!(self.runner, RunnerPhase::Up)
     }
 
     fn timer(&mut self, now: Timestamp, timer: Timer, out: &mut Output) {
@@ -326,8 +346,9 @@ impl SessionState {
         self.order(Order::Command { command, purpose }, out);
     }
 
-    pub(super) fn user_message(text: &str, turn: Option<u32>) -> Command {
-        Command::UserMessage(UserMessage { text: text.to_owned(), images: Vec::new(), absolute_turn_index: turn })
+    pub(super) fn user_message(row: &MessageRow) -> Command {
+        let images = row.attachments.iter().map(|image| image.path.clone()).collect();
+        Command::UserMessage(UserMessage { text: row.content.clone(), images, absolute_turn_index: row.turn_index })
     }
 
     pub(super) fn set_status(&mut self, now: Timestamp, status: SessionStatus) {
@@ -365,6 +386,7 @@ impl SessionState {
             ask_user: None,
             telemetry: None,
             client_request_id: None,
+            attachments: Vec::new(),
         }
     }
 }

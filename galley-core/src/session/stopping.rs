@@ -49,6 +49,7 @@ impl SessionState {
         if let Some(mut waiting) = self.waiting.pop_front() {
             waiting.row.state = Some(MessageState::Cancelled);
             out.change(Change::SetMessageState { id: waiting.row.id.clone(), state: MessageState::Cancelled, run: None });
+            self.reopen_question(&mut waiting);
             let warning = Warning { id: "stopped".to_owned(), message: "the message was stopped before the runner had it".to_owned(), detail: None };
             self.reply_message(&mut waiting, Dispatch::PersistedOnly, Some(warning), out);
         }

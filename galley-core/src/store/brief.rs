@@ -1,7 +1,7 @@
 //! Rows as the wire shows them.
 
-use super::{ApprovalRow, MessageRow, Rule, SessionRow};
-use galley_protocol::socket::{self, Approval, MessageBrief, MessageState, QueueItem, SessionBrief, Visibility};
+use super::{ApprovalRow, Attachment, MessageRow, Rule, SessionRow};
+use galley_protocol::socket::{self, Approval, MessageAttachment, MessageBrief, MessageState, QueueItem, SessionBrief, Visibility};
 
 /// What a session's brief counts besides its row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,6 +53,7 @@ impl SessionRow {
 impl MessageRow {
     /// The row as the wire shows it.
     pub fn into_brief(self) -> MessageBrief {
+        let attachments = self.attachments.into_iter().map(|attachment| attachment.into_brief(&self.id, &self.session_id)).collect::<Vec<_>>();
         MessageBrief {
             id: self.id,
             session_id: self.session_id,
@@ -64,7 +65,7 @@ impl MessageRow {
             turn_index: self.turn_index,
             origin: self.origin,
             visibility: (self.visibility != Visibility::Visible).then_some(self.visibility),
-            attachments: None,
+            attachments: (!attachments.is_empty()).then_some(attachments),
             state: self.state,
             step_index: self.step_index,
             partial: self.partial.then_some(true),
@@ -85,6 +86,23 @@ impl MessageRow {
             position,
             state: self.state.unwrap_or(MessageState::Pending),
             content: self.content,
+            created_at: self.created_at.to_string(),
+        }
+    }
+}
+
+impl Attachment {
+    fn into_brief(self, message_id: &str, session_id: &str) -> MessageAttachment {
+        MessageAttachment {
+            id: self.id,
+            message_id: message_id.to_owned(),
+            session_id: session_id.to_owned(),
+            kind: self.kind,
+            path: self.path,
+            mime_type: self.mime_type,
+            byte_size: self.byte_size,
+            width: self.width,
+            height: self.height,
             created_at: self.created_at.to_string(),
         }
     }

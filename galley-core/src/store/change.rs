@@ -5,7 +5,7 @@ use bytes::Bytes;
 use galley_protocol::RawJson;
 use galley_protocol::ipc::{Decision, ExitReason, RiskLevel};
 use galley_protocol::socket::{
-    ApprovalMode, ApprovalState, AskState, LlmChoice, MessageRole, MessageState, Origin, RuntimeKind, SessionStatus, Visibility,
+    ApprovalMode, ApprovalState, AskState, AttachmentKind, LlmChoice, MessageRole, MessageState, Origin, RuntimeKind, SessionStatus, Visibility,
 };
 
 /// One change of a [`commit`](super::SessionStore::commit).
@@ -196,6 +196,29 @@ pub struct MessageRow {
     pub telemetry: Option<RawJson>,
     /// The id its sender gave it.
     pub client_request_id: Option<String>,
+    /// Its images.
+    pub attachments: Vec<Attachment>,
+}
+
+/// An image that belongs to a message; Galley's own copy of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// Opaque id.
+    pub id: String,
+    /// What it is.
+    pub kind: AttachmentKind,
+    /// Absolute path below the data directory.
+    pub path: String,
+    /// `image/png`, `image/jpeg` or `image/webp`.
+    pub mime_type: String,
+    /// Its size in bytes.
+    pub byte_size: u64,
+    /// Its width in pixels, when the file tells.
+    pub width: Option<u32>,
+    /// Its height in pixels, when the file tells.
+    pub height: Option<u32>,
+    /// When it was stored.
+    pub created_at: Timestamp,
 }
 
 /// Consecutive events of one run: `last - first + 1` lines joined by newlines, without one at the

@@ -7,7 +7,7 @@ mod query;
 mod sqlite;
 
 pub use brief::SessionCounts;
-pub use change::{ApprovalRow, Change, LogChunk, MessageRow, ProjectRow, Rule, SessionRow, SessionSnapshot};
+pub use change::{ApprovalRow, Attachment, Change, LogChunk, MessageRow, ProjectRow, Rule, SessionRow, SessionSnapshot};
 pub use query::{ApprovalQuery, MessageQuery, Page, ProjectMember, RuntimeFilter, SearchQuery, SessionQuery};
 pub use sqlite::{SqliteReader, SqliteStore};
 pub(crate) use sqlite::{create_private_dir, sibling};
@@ -34,11 +34,11 @@ pub trait ReadStore: Send + Sync {
     async fn message(&self, id: &str) -> Result<Option<MessageBrief>, Error>;
     /// A session's row and its visible messages, or the last `tail` of them, as of one moment.
     async fn transcript(&self, session_id: &str, tail: Option<u32>) -> Result<Option<Transcript>, Error>;
-    /// A project and the transcripts of its sessions, archived ones only with `all`, as of one moment;
-    /// and the key of the newest session of any project then.
-    async fn project_transcripts(&self, project_id: &str, tail: Option<u32>, all: bool) -> Result<Option<(ProjectTranscripts, i64)>, Error>;
-    /// All sessions of a project, archived ones included; `None` when there is no such project.
-    async fn project_members(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error>;
+    /// All sessions of a project, archived ones included, as a reader of their logs sees them; `None`
+    /// when there is no such project.
+    async fn project_sessions(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error>;
+    /// The key of the newest session of any project, 0 when there is none.
+    async fn newest_session(&self) -> Result<i64, Error>;
     /// Hits in message bodies.
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error>;
     /// One project.
@@ -47,6 +47,9 @@ pub trait ReadStore: Send + Sync {
     async fn projects(&self) -> Result<Vec<ProjectBrief>, Error>;
     /// How a project stands; archived sessions are left out.
     async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error>;
+    /// How a project stands and the last `tail` messages of each of its sessions, as of one moment;
+    /// archived sessions only if `all`.
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error>;
     /// What waits in a session, in the order it will be handed over.
     async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error>;
     /// The rules of a scope, or all; by scope and tool.

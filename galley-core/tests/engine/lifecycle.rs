@@ -77,6 +77,9 @@ async fn an_archived_session_has_no_runner_keeps_its_queue_and_comes_back() {
     let archived = engine.client.call(archive).await.unwrap().session;
     assert_eq!((archived.status, archived.pending_count), (SessionStatus::Archived, Some(1)));
     assert_eq!(collect(watch).await.1, Some(EndReason::Archived));
+    let replay = collect(engine.client.watch(&id, from_start())).await;
+    assert!(!replay.0.is_empty() && replay.1 == Some(EndReason::NotLive), "its log can still be read");
+    let stays = opened(engine.client.watch(&id, WatchOptions { stay: true, ..from_start() })).await;
     assert!(!session.state().await.unwrap().runner_alive);
     assert_eq!(tag(&session.send("no").await.unwrap_err()), "invalid_args");
     assert_eq!(tag(&session.resume().await.unwrap_err()), "invalid_args");
@@ -89,6 +92,10 @@ async fn an_archived_session_has_no_runner_keeps_its_queue_and_comes_back() {
     engine.idle(&id).await;
     let later = engine.show(&id).await.into_iter().find(|message| message.id == queued).unwrap();
     assert_eq!(later.state, Some(MessageState::Answered));
+    session.archive().await.unwrap();
+    let stayed = collect(stays).await;
+    assert_eq!(stayed.1, Some(EndReason::Archived), "a stream that outlived the first time ends with the second");
+    assert_eq!(stayed.0.len() as u64, engine.brief(&id).await.last_index.unwrap());
     engine.stop().await;
 }
 

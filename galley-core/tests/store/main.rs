@@ -9,5 +9,6 @@ mod kill;
 mod list;
 mod lock;
 mod log;
+mod purge;
 mod search;
 mod support;

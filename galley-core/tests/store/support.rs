@@ -85,6 +85,7 @@ pub fn message(session: &str, id: &str, role: MessageRole, content: &str) -> Mes
         ask_user: None,
         telemetry: None,
         client_request_id: None,
+        attachments: Vec::new(),
     }
 }
 

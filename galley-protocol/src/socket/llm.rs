@@ -20,7 +20,8 @@ wire! {
     /// Lists the models of a runtime, as its last `ready` had them; none before the first.
     #[derive(Default)]
     pub struct LlmList {
-        /// A runtime, by name; `current` by default.
+        /// `current`, `managed` or `external` (all of that kind), `all`, or a runtime's name;
+        /// `current` by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub runtime: Option<String>,
     }

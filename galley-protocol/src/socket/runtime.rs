@@ -235,7 +235,7 @@ pub enum InstallFrame {
         reason: InstallEnd,
         /// The runtime, when it is installed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        runtime: Option<RuntimeBrief>,
+        runtime: Option<Box<RuntimeBrief>>,
         /// The error's tag, when it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<super::ErrorTag>,

@@ -89,8 +89,9 @@ class Runner:
     def serve(self, commands: LineReader) -> NoReturn:
         """Starts the agent, handles commands until `shutdown` or the end of the input, and ends the
         process."""
-        # A SIGTERM reaches this thread even while it waits for a command.
-        signal.signal(signal.SIGTERM, self._terminated)
+        # Signals reach this thread even while it waits for a command.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._terminated)
         processes.watch_parent(lambda: self._end(finish=False))
         try:
             self._profile = self._agent.start(self)

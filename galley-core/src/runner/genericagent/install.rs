@@ -11,7 +11,7 @@ use crate::runner::{check_runtime, find_program};
 use galley_protocol::socket::{InstallStep, ModelKind, ModelSettings, RuntimeBrief, RuntimeInstall};
 use serde_json::json;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::Command;
@@ -196,8 +196,8 @@ fn write_keys(path: &Path, model: &ModelSettings) -> io::Result<()> {
     Ok(())
 }
 
-fn utf8(path: &PathBuf) -> Result<String, Error> {
-    super::utf8(path.clone())
+fn utf8(path: &Path) -> Result<String, Error> {
+    super::utf8(path.to_owned())
 }
 
 #[cfg(test)]

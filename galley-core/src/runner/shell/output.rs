@@ -11,6 +11,10 @@ use tokio::io::AsyncWriteExt;
 pub(super) const WHOLE_LIMIT: usize = 1 << 20;
 const PART: usize = WHOLE_LIMIT / 2;
 
+/// A file of output ends at this size, in bytes: a command that never stops talking does not fill
+/// the disk.
+const FILE_LIMIT: u64 = 64 << 20;
+
 /// Turns bytes into text without cutting characters: what may be the beginning of one waits for its
 /// rest. Bytes that are no UTF-8 become U+FFFD.
 #[derive(Debug, Default)]
@@ -41,7 +45,8 @@ fn unfinished(bytes: &[u8]) -> usize {
     }
 }
 
-/// The whole output: in memory while it is small, else its head and tail, and all of it in a file.
+/// The whole output: in memory while it is small, else its head and tail, and all of it in a file,
+/// up to the file's limit.
 #[derive(Debug)]
 pub(super) struct Output {
     path: PathBuf,
@@ -49,12 +54,16 @@ pub(super) struct Output {
     head: Vec<u8>,
     tail: Vec<u8>,
     file: Option<io::Result<File>>,
+    /// The file's limit.
+    limit: u64,
+    /// What the file holds, in bytes.
+    written: u64,
 }
 
 impl Output {
     /// Nothing yet; `path` is where a file is made if it becomes large.
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, total: 0, head: Vec::new(), tail: Vec::new(), file: None }
+        Self { path, total: 0, head: Vec::new(), tail: Vec::new(), file: None, limit: FILE_LIMIT, written: 0 }
     }
 
     /// Adds what came. A file that cannot be written ends the file, not the command.
@@ -63,15 +72,19 @@ impl Output {
         if self.file.is_none() {
             self.head.extend_from_slice(bytes);
             if self.head.len() > WHOLE_LIMIT {
+                self.written = self.head.len() as u64;
                 self.file = Some(begin(&self.path, &self.head).await);
                 self.tail = self.head.split_off(PART);
             }
             return;
         }
-        if let Some(Ok(file)) = &mut self.file
-            && let Err(error) = file.write_all(bytes).await
-        {
-            self.file = Some(Err(error));
+        let room = usize::try_from(self.limit.saturating_sub(self.written)).unwrap_or(usize::MAX);
+        let fits = &bytes[..bytes.len().min(room)];
+        if let Some(Ok(file)) = &mut self.file {
+            match file.write_all(fits).await {
+                Ok(()) => self.written += fits.len() as u64,
+                Err(error) => self.file = Some(Err(error)),
+            }
         }
         self.tail.extend_from_slice(bytes);
         if self.tail.len() > 2 * PART {
@@ -86,7 +99,7 @@ impl Output {
             return String::from_utf8_lossy(&self.head).into_owned();
         };
         let kept = match file {
-            Ok(mut file) => file.flush().await,
+            Ok(mut file) => self.close(&mut file).await,
             Err(error) => Err(error),
         };
         self.tail.drain(..self.tail.len().saturating_sub(PART));
@@ -96,6 +109,7 @@ impl Output {
         let tail = &self.tail[start..];
         let left_out = self.total - (head.len() + tail.len()) as u64;
         let place = match kept {
+            Ok(()) if self.written < self.total => format!("its first {} bytes are in {}", self.written, self.path.display()),
             Ok(()) => format!("all of it is in {}", self.path.display()),
             Err(error) => format!("{} could not be written: {error}", self.path.display()),
         };
@@ -103,6 +117,16 @@ impl Output {
         text.push_str(&format!("\n[{left_out} of {} bytes are left out here; {place}]\n", self.total));
         text.push_str(&String::from_utf8_lossy(tail));
         text
+    }
+}
+
+impl Output {
+    /// Ends the file; one that was cut says so at its end.
+    async fn close(&self, file: &mut File) -> io::Result<()> {
+        if self.written < self.total {
+            file.write_all(format!("\n[cut here: {} of {} bytes]\n", self.written, self.total).as_bytes()).await?;
+        }
+        file.flush().await
     }
 }
 
@@ -153,6 +177,23 @@ mod tests {
         assert!(text.contains(path.to_str().unwrap()) && text.contains(&whole.len().to_string()));
         assert!(text.len() < WHOLE_LIMIT + 400);
         assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+
+    #[tokio::test]
+    async fn a_file_ends_at_its_limit_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all");
+        let limit = 2 * WHOLE_LIMIT as u64;
+        let mut output = Output { limit, ..Output::new(path.clone()) };
+        let piece = vec![b'x'; 100_003];
+        for _ in 0..30 {
+            output.push(&piece).await;
+        }
+        output.push(b"end").await;
+        let text = output.into_text().await;
+        assert!(text.contains(&format!("its first {limit} bytes are in {}", path.display())) && text.ends_with("xend"));
+        let kept = std::fs::read(&path).unwrap();
+        assert!(kept.ends_with(format!("\n[cut here: {limit} of 3000093 bytes]\n").as_bytes()) && kept.len() < limit as usize + 64);
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(super) const TOOL: &str = "code_run";
 
 /// What the shell can do, for `ready`.
-const CAPABILITIES: [&str; 4] = ["abort", "approvals", "btw", "history"];
+const CAPABILITIES: [&str; 5] = ["abort", "approvals", "btw", "history", "reload_history"];
 
 /// What came of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

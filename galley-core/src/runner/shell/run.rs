@@ -7,7 +7,7 @@ use crate::runner::descriptors::Listed;
 use crate::runner::marker;
 use crate::runner::spawn::{Process, Processes, Status};
 use bytes::Bytes;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -21,6 +21,14 @@ use tokio::time::sleep_until;
 /// cleared before the command line begins, in its first line, so that its line numbers are right.
 const SCRIPT: &str = r#"eval "$3"; eval "set --; $1"; { __galley_keep "$?"; set +x; } 2>/dev/null; exit "$__galley_code""#;
 const KEEPER: &str = include_str!("keep.sh");
+
+/// A command line longer than this, in bytes, is passed in a file: systems bound the length of an
+/// argument, Linux at 128 KiB.
+const LONGEST_ARGUMENT: usize = 96 << 10;
+
+/// As [`SCRIPT`], for a command line in a file. What its end loses are newlines.
+const SCRIPT_OF_FILE: &str =
+    r#"eval "$3"; eval "set --; $(command -p cat "$1")"; { __galley_keep "$?"; set +x; } 2>/dev/null; exit "$__galley_code""#;
 
 /// How long output is waited for after the shell's exit when something else still holds the pipe.
 const LINGER: Duration = Duration::from_millis(250);
@@ -162,8 +170,13 @@ impl Run {
 
         let (reader, writer) = io::pipe()?;
         let mut command = Command::new(&base.shell);
-        command.args(["-c", SCRIPT]).arg(base.shell.file_name().unwrap_or(base.shell.as_os_str()));
-        command.arg(&self.call.text).arg(&report).arg(KEEPER);
+        let name = base.shell.file_name().unwrap_or(base.shell.as_os_str());
+        let text = if self.call.text.len() > LONGEST_ARGUMENT { Some(self.text_in_file()?) } else { None };
+        match &text {
+            Some(file) => command.args(["-c", SCRIPT_OF_FILE]).arg(name).arg(file),
+            None => command.args(["-c", SCRIPT]).arg(name).arg(&self.call.text),
+        };
+        command.arg(&report).arg(KEEPER);
         command.env_clear().envs(&given);
         if let Some(directory) = &self.place.directory {
             command.current_dir(directory);
@@ -171,12 +184,21 @@ impl Run {
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         let process = base.processes.spawn(command, &marker::command(&base.mark, &self.call.id))?;
         let pipe = Pipe { _listed: base.processes.descriptors().list(&reader), end: platform::reader(reader)? };
-        Ok(Started { process, pipe, report, given })
+        Ok(Started { process, pipe, report, _text: text, given })
+    }
+
+    fn text_in_file(&self) -> io::Result<tempfile::TempPath> {
+        if self.call.text.contains('\0') {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command line holds no NUL"));
+        }
+        let mut file = tempfile::Builder::new().prefix("command-").tempfile_in(&self.base.folder)?;
+        file.write_all(self.call.text.as_bytes())?;
+        Ok(file.into_temp_path())
     }
 
     /// Passes the output on until the command has ended or is stopped.
     async fn follow(&mut self, started: Started) -> Ended {
-        let Started { mut process, mut pipe, report, given } = started;
+        let Started { mut process, mut pipe, report, _text, given } = started;
         let base = &self.base;
         let mut decoder = Decoder::default();
         let mut output = Output::new(base.folder.join(format!("output-{}.txt", self.call.id)));
@@ -242,6 +264,8 @@ struct Started {
     process: Process,
     pipe: Pipe,
     report: tempfile::TempPath,
+    /// The command line, when it is in a file.
+    _text: Option<tempfile::TempPath>,
     given: Environment,
 }
 

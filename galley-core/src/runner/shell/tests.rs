@@ -202,7 +202,7 @@ async fn ready_says_what_the_shell_is() {
     let Event::Ready(ready) = Event::from_line(&runner.lines.recv().await.unwrap()).unwrap() else { panic!() };
     assert_eq!((ready.protocol_version.as_str(), ready.available_llms.len(), ready.pid), ("0.1", 0, None));
     assert_eq!(ready.cwd.as_deref(), site.work().to_str());
-    assert_eq!(ready.capabilities.unwrap(), ["abort", "approvals", "btw", "history"]);
+    assert_eq!(ready.capabilities.unwrap(), ["abort", "approvals", "btw", "history", "reload_history"]);
 }
 
 #[tokio::test]
@@ -264,12 +264,26 @@ async fn whatever_a_person_types_is_a_finished_run() {
 async fn what_cannot_be_started_is_told_and_the_session_goes_on() {
     let site = Site::new();
     let mut session = site.automatic("sh").await;
-    for text in ["echo \0", &"x".repeat(200_000)] {
+    for text in ["echo \0", &format!("echo \0{}", "x".repeat(200_000))] {
         let run = session.run(text).await;
         assert_eq!(run.code(), 126);
         assert!(run.streamed().contains("could not be started"), "{}", run.streamed());
     }
     assert_eq!(session.run("echo on").await.output(), "on\n");
+}
+
+#[tokio::test]
+async fn a_command_line_may_be_longer_than_an_argument() {
+    for shell in shells() {
+        let site = Site::new();
+        let mut session = site.automatic(shell).await;
+        let long = "ü'\"$x ".repeat(60_000);
+        let text = format!("cd /; echo \"$# arguments\"; wc -c <<'END'\n{long}\nEND\nexit 3");
+        let run = session.run(&text).await;
+        assert_eq!((run.streamed().replace(' ', ""), run.code()), (format!("0arguments\n{}\n", long.len() + 1), 3));
+        assert_eq!(session.run("pwd").await.output(), "/\n");
+        assert!(fs::read_dir(site.session_folder()).unwrap().all(|file| !file.unwrap().file_name().to_string_lossy().starts_with("command-")));
+    }
 }
 
 #[tokio::test]

@@ -71,6 +71,7 @@ impl Inner {
             if_busy: IfBusy::Queue,
             spawn: true,
             client_request_id: args.client_request_id,
+            images: Vec::new(),
             retries: None,
         };
         match ask(&session, |to| Input::Create { message, to }).await? {

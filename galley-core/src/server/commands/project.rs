@@ -2,6 +2,7 @@
 
 use crate::core::Inner;
 use crate::error::Error;
+use crate::feed::Touched;
 use crate::reads::project;
 use crate::session::Input;
 use crate::store::{Change, ProjectRow, SessionStore};
@@ -61,6 +62,7 @@ impl Inner {
         let id = project::find(self.store.as_ref(), &args.project_id).await?.id;
         let members = self.store.project_members(&id).await?;
         self.store.commit(vec![Change::DeleteProject { id: id.clone() }]).await?;
+        self.feed.publish(members.iter().cloned().map(Touched::Session).collect());
         // Live members have the project in memory, and their runners its rules.
         for session in self.sessions.live() {
             session.inform(Input::ProjectGone { project: id.clone() }).await;

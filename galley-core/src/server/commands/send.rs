@@ -1,15 +1,17 @@
 //! What is said to a session: messages, what waits of them, side questions, direct commands.
 
 use super::{ask, origin, unexpected};
+use crate::attachments::new_attachment_id;
 use crate::core::Inner;
 use crate::error::Error;
 use crate::reads::session;
-use crate::session::{Earlier, Input, NewMessage, QueueEdit, Reply, new_message_id, submitted_again};
-use crate::store::{MessageQuery, ReadStore, SessionStore};
+use crate::session::{Abilities, Earlier, Input, NewMessage, QueueEdit, Reply, new_message_id, submitted_again};
+use crate::store::{Attachment, MessageQuery, ReadStore, SessionStore};
+use crate::time::Timestamp;
 use galley_protocol::ipc::{self, UserMessage, is_side_question};
 use galley_protocol::socket::{
-    Dispatch, DispatchResult, IfBusy, MessageBrief, MessageRole, MessageState, QueueAction, QueueItem, SessionBtw, SessionCommand, SessionQueueEdit,
-    SessionRetry, SessionSend, Submitted,
+    Dispatch, DispatchResult, IfBusy, MessageAttachment, MessageBrief, MessageRole, MessageState, QueueAction, QueueItem, RuntimeCheck, SessionBtw,
+    SessionCommand, SessionQueueEdit, SessionRetry, SessionSend, Submitted,
 };
 
 /// Messages looked at in one go when searching backwards for one to send again.
@@ -34,9 +36,13 @@ impl Inner {
             let dispatch = submitted_again(message.as_ref().and_then(|message| message.state.as_ref()));
             return Ok(Submitted { message, dispatch, queue: None, warning: None });
         }
-        if args.images.as_ref().is_some_and(|images| !images.is_empty()) {
-            return Err(Error::invalid("the session's runner takes no images"));
-        }
+        let images = match args.images.filter(|images| !images.is_empty()) {
+            Some(images) => {
+                self.check_images(&args.session_id, args.spawn.unwrap_or(true)).await?;
+                self.attachments().keep(&args.session_id, images).await?
+            }
+            None => Vec::new(),
+        };
         let message = NewMessage {
             id: new_message_id(),
             content: args.content,
@@ -44,9 +50,37 @@ impl Inner {
             if_busy,
             spawn: args.spawn.unwrap_or(true),
             client_request_id: args.client_request_id,
+            images: images.clone(),
             retries: None,
         };
-        self.submit(&args.session_id, message).await
+        let id = message.id.clone();
+        let submitted = self.submit(&args.session_id, message).await;
+        // Copies of a message that was not accepted, or had been before, are of no use to anybody.
+        if !images.is_empty() && matches!(self.store.message(&id).await, Ok(None)) {
+            self.attachments().discard(images).await;
+        }
+        submitted
+    }
+
+    /// Refuses images for a session whose runner takes none: as the runner that is up told, else as
+    /// the last one of its runtime did; of a runtime that never told, one is started to see.
+    async fn check_images(&self, session_id: &str, spawn: bool) -> Result<(), Error> {
+        let row = session::find(self.store.as_ref(), session_id).await?;
+        let takes = match self.ask_session(session_id, |to| Input::TakesImages { to }).await? {
+            Reply::TakesImages(Some(takes)) => takes,
+            Reply::TakesImages(None) => {
+                let runtime = row.ga_runtime_id.unwrap_or_default();
+                let told = self.store.setting(&format!("capabilities:{runtime}")).await?;
+                let capabilities = match told.as_deref().map(serde_json::from_str) {
+                    Some(Ok(capabilities)) => capabilities,
+                    _ if spawn => self.runtime_check(RuntimeCheck { name: runtime.clone() }).await?.capabilities,
+                    _ => return Err(Error::invalid(format!("runtime {runtime} has not told yet whether it takes images; start it first"))),
+                };
+                Abilities::of(capabilities.as_deref()).images
+            }
+            other => return Err(unexpected(&other)),
+        };
+        if takes { Ok(()) } else { Err(Error::invalid("the session's runner takes no images")) }
     }
 
     /// `session.retry`: an earlier message again, as a new one.
@@ -63,6 +97,7 @@ impl Inner {
         let Some(turn) = earlier.turn_index else {
             return Err(Error::Internal(format!("message {} has no turn", earlier.id)));
         };
+        let now = Timestamp::now();
         let message = NewMessage {
             id: new_message_id(),
             content: earlier.content,
@@ -70,6 +105,7 @@ impl Inner {
             if_busy: IfBusy::Queue,
             spawn: true,
             client_request_id: None,
+            images: earlier.attachments.unwrap_or_default().into_iter().map(|image| copy_of(image, now)).collect(),
             retries: Some(Earlier { id: earlier.id, turn }),
         };
         self.submit(&args.session_id, message).await
@@ -146,6 +182,12 @@ impl Inner {
             other => Err(unexpected(&other)),
         }
     }
+}
+
+/// The same image for another message of the session: the file is shared.
+fn copy_of(image: MessageAttachment, now: Timestamp) -> Attachment {
+    let MessageAttachment { kind, path, mime_type, byte_size, width, height, .. } = image;
+    Attachment { id: new_attachment_id(), kind, path, mime_type, byte_size, width, height, created_at: now }
 }
 
 /// Whether the row is a user's message that has had its run, or will have none.

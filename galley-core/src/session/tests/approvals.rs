@@ -153,3 +153,16 @@ fn nobody_is_asked_for_a_call_outside_a_run_and_it_is_denied() {
     let token = session.respond_as(&id, Decision::AllowOnce, origin());
     assert_eq!(session.error(token).tag(), ErrorTag::NotFound);
 }
+
+#[test]
+fn the_decider_s_reason_is_told_with_the_resolution_and_the_tool_s_stays() {
+    let mut session = Session::running();
+    let id = session.ask_approval("a");
+    let token = session.respond_as(&id, Decision::Deny, supervisor("boss"));
+    session.deliver_all();
+    let Ok(Reply::Approved(approval)) = session.reply(token) else { panic!() };
+    assert_eq!((approval.reason.as_deref(), approval.by.as_deref()), (Some("dangerous"), Some("boss")));
+    assert_eq!(session.approvals[&id].reason.as_deref(), Some("dangerous"));
+    let resolved = session.events("approval_resolved").pop().unwrap();
+    assert_eq!((resolved["reason"].as_str(), resolved["by"].as_str()), (Some("looks fine"), Some("boss")));
+}

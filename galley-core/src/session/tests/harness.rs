@@ -59,6 +59,8 @@ pub struct Session {
     pub exists: bool,
     /// Messages the runner has or may have.
     pub handed_over: BTreeSet<String>,
+    /// Messages that the runner remembers: it was given them, or their conversation.
+    pub memory: BTreeSet<String>,
     /// Pairs of a gate and an input that occurred.
     pub covered: BTreeSet<(&'static str, &'static str)>,
     next: u64,
@@ -149,6 +151,7 @@ impl Session {
             live: None,
             exists: false,
             handed_over: BTreeSet::new(),
+            memory: BTreeSet::new(),
             covered: BTreeSet::new(),
             next: 0,
         }
@@ -183,7 +186,8 @@ impl Session {
     // Inputs.
 
     pub fn apply(&mut self, input: Input) {
-        self.covered.insert((gate_name(&self.state.gate), input_name(&input)));
+        let answers = matches!(&input, Input::Send { message, .. } if message.retries.is_none()) && self.state.row.ask.is_some();
+        self.covered.insert((gate_name(&self.state.gate), if answers { "answer" } else { input_name(&input) }));
         let now = Timestamp::from_millis(self.now);
         let mut out = Output::default();
         self.state.apply(now, input, &mut out);
@@ -222,6 +226,7 @@ impl Session {
             if_busy: IfBusy::Queue,
             spawn: true,
             client_request_id: None,
+            images: Vec::new(),
             retries: None,
         };
         change(&mut message);
@@ -449,6 +454,7 @@ impl Session {
 
     /// Core dies and starts again: what is durable is all there is.
     pub fn restart(&mut self) {
+        let gate = gate_name(&self.state.gate);
         let session = self.row.clone().expect("stored");
         let mut open: Vec<MessageRow> = self
             .messages
@@ -469,10 +475,12 @@ impl Session {
         self.ups.clear();
         self.downs.clear();
         self.handed_over.clear();
+        self.memory.clear();
         self.collecting = false;
         self.live = None;
         self.exists = false;
-        self.apply(Input::Recover);
+        self.covered.insert((gate, "restart"));
+        self.apply(Input::Recover(crate::session::input::Interruption::Restart));
     }
 
     // What happened.
@@ -652,6 +660,7 @@ impl Session {
             Effect::StartRunner { generation, .. } => {
                 assert_eq!(self.live, None, "two runners");
                 self.live = Some(generation);
+                self.memory.clear();
                 self.starts.push(generation);
             }
             Effect::Tell { generation, order } => {
@@ -665,6 +674,15 @@ impl Session {
                     assert!(self.handed_over.insert(id.clone()), "{id} handed over twice");
                     let row = self.messages.iter().find(|row| row.id == *id).expect("stored before it is told");
                     assert_eq!(row.state, Some(MessageState::Dispatched));
+                    let opens_run = matches!(&self.state.gate, Gate::Open(run) if run.messages.len() == 1);
+                    let gone = |row: &&MessageRow| row.state == Some(MessageState::Superseded);
+                    let stale = self.messages.iter().filter(gone).find(|row| self.memory.contains(&row.id));
+                    assert!(!opens_run || stale.is_none(), "the runner remembers what was superseded: {stale:?}");
+                    self.memory.insert(id.clone());
+                }
+                if let Order::History { .. } = &order {
+                    let told = |row: &&MessageRow| row.run.is_some() && row.state != Some(MessageState::Superseded);
+                    self.memory = self.messages.iter().filter(told).map(|row| row.id.clone()).collect();
                 }
                 self.in_flight.push_back((generation, purpose));
                 self.told.push((generation, order));
@@ -693,7 +711,6 @@ impl Session {
             }
             Effect::RulesChanged { scope } => self.rules_changed.push(scope),
             Effect::CloseStreams { reason } => self.closed = Some(reason),
-            Effect::OpenStreams => self.closed = None,
             Effect::Forget => self.forgotten = true,
         }
     }
@@ -796,6 +813,7 @@ fn input_name(input: &Input) -> &'static str {
         Input::DefaultMode(_) => "default mode",
         Input::RulesChanged { .. } => "rules changed",
         Input::ProjectGone { .. } => "project gone",
+        Input::TakesImages { .. } => "takes images",
         Input::Report { .. } => "report",
         Input::Started { result, .. } => {
             if result.is_ok() {
@@ -814,6 +832,6 @@ fn input_name(input: &Input) -> &'static str {
         Input::Timer(Timer::RunComplete) => "run_complete timer",
         Input::Timer(Timer::Shutdown) => "shutdown timer",
         Input::Timer(Timer::Stall) => "stall timer",
-        Input::Recover => "recover",
+        Input::Recover(_) => "recover",
     }
 }

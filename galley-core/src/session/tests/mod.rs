@@ -3,6 +3,7 @@
 mod approvals;
 mod departure;
 mod harness;
+mod images;
 mod model;
 mod queue;
 mod recovery;

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 #[derive(Debug, Clone)]
 enum Action {
-    Send { if_busy: IfBusy, spawn: bool, request: Option<u8> },
+    Send { if_busy: IfBusy, spawn: bool, request: Option<u8>, image: bool },
     SideQuestion,
     Stop,
     End(EndReason),
@@ -26,6 +26,8 @@ enum Action {
     Retry(usize),
     SetLlm(u32),
     Mark,
+    Move(bool),
+    Direct,
     Respond { which: usize, decision: Decision, by_runner_id: bool },
     SetMode(Option<ApprovalMode>),
     DefaultMode(ApprovalMode),
@@ -48,6 +50,7 @@ enum Action {
 const LINES: &[&str] = &[
     r#"{"kind":"ready","protocolVersion":"0.1","availableLLMs":[]}"#,
     r#"{"kind":"ready","protocolVersion":"0.1","capabilities":["self_start"],"availableLLMs":[]}"#,
+    r#"{"kind":"ready","protocolVersion":"0.1","capabilities":["reload_history"],"availableLLMs":[]}"#,
     r#"{"kind":"ready","protocolVersion":"9","availableLLMs":[]}"#,
     r#"{"kind":"history_loaded","messageCount":1}"#,
     r#"{"kind":"turn_start","turnIndex":1}"#,
@@ -79,8 +82,8 @@ fn action() -> impl Strategy<Value = Action> {
     let edit = prop_oneof![Just(QueueEdit::Remove), Just(QueueEdit::Jump), Just(QueueEdit::Edit("other".to_owned()))];
     let if_busy = prop_oneof![4 => Just(IfBusy::Queue), 2 => Just(IfBusy::Jump), 1 => Just(IfBusy::Reject)];
     prop_oneof![
-        10 => (if_busy, prop::bool::weighted(0.8), prop::option::weighted(0.2, 0u8..3))
-            .prop_map(|(if_busy, spawn, request)| Action::Send { if_busy, spawn, request }),
+        10 => (if_busy, prop::bool::weighted(0.8), prop::option::weighted(0.2, 0u8..3), prop::bool::weighted(0.1))
+            .prop_map(|(if_busy, spawn, request, image)| Action::Send { if_busy, spawn, request, image }),
         1 => Just(Action::SideQuestion),
         4 => Just(Action::Stop),
         2 => end.prop_map(Action::End),
@@ -93,6 +96,8 @@ fn action() -> impl Strategy<Value = Action> {
         6 => (0usize..3).prop_map(Action::Retry),
         2 => (0u32..3).prop_map(Action::SetLlm),
         1 => Just(Action::Mark),
+        2 => any::<bool>().prop_map(Action::Move),
+        1 => Just(Action::Direct),
         3 => (0usize..3, decision, any::<bool>()).prop_map(|(which, decision, by_runner_id)| Action::Respond { which, decision, by_runner_id }),
         1 => prop::option::of(prop_oneof![Just(ApprovalMode::Ask), Just(ApprovalMode::Auto)]).prop_map(Action::SetMode),
         1 => prop_oneof![Just(ApprovalMode::Ask), Just(ApprovalMode::Auto)].prop_map(Action::DefaultMode),
@@ -101,12 +106,12 @@ fn action() -> impl Strategy<Value = Action> {
         12 => prop::bool::weighted(0.9).prop_map(Action::Started),
         // The way up, often enough that most cases have a runner.
         10 => Just(Action::Line(LINES[0])),
-        6 => Just(Action::Line(LINES[3])),
         6 => Just(Action::Line(LINES[4])),
-        4 => Just(Action::Line(LINES[6])),
-        3 => Just(Action::Line(LINES[8])),
+        6 => Just(Action::Line(LINES[5])),
+        4 => Just(Action::Line(LINES[7])),
+        3 => Just(Action::Line(LINES[9])),
         24 => prop::sample::select(LINES).prop_map(Action::Line),
-        1 => prop::sample::select(&LINES[4..12]).prop_map(Action::LateLine),
+        1 => prop::sample::select(&LINES[5..13]).prop_map(Action::LateLine),
         3 => (0i32..2).prop_map(Action::Exit),
         1 => Just(Action::ExitFirst),
         16 => Just(Action::Deliver),
@@ -122,11 +127,12 @@ fn action() -> impl Strategy<Value = Action> {
 /// Does what is possible just now; the rest is nothing.
 fn act(session: &mut Session, action: Action) {
     match action {
-        Action::Send { if_busy, spawn, request } => {
+        Action::Send { if_busy, spawn, request, image } => {
             session.send_with("x", |message| {
                 message.if_busy = if_busy;
                 message.spawn = spawn;
                 message.client_request_id = request.map(|request| format!("r{request}"));
+                message.images = if image { vec![super::images::image("a")] } else { Vec::new() };
             });
         }
         Action::SideQuestion => {
@@ -172,7 +178,11 @@ fn act(session: &mut Session, action: Action) {
             session.ask(|to| Input::Rename { title: "other".to_owned(), to });
             session.ask(|to| Input::Pin { pinned: true, to });
             session.ask(|to| Input::MarkRead { to });
-            session.ask(|to| Input::Move { project: Some("proj_1".to_owned()), origin: origin(), to });
+        }
+        Action::Move(into) => {
+            session.ask(|to| Input::Move { project: into.then(|| "proj_1".to_owned()), origin: origin(), to });
+        }
+        Action::Direct => {
             session.ask(|to| Input::Direct { command: ReinjectTools {}.into(), to });
         }
         Action::Respond { which, decision, by_runner_id } => {
@@ -373,6 +383,9 @@ const EXPECTED: &[(&str, &[&str])] = &[
         "free",
         &[
             "send",
+            "answer",
+            "move",
+            "delete",
             "jump",
             "reject",
             "send without spawn",
@@ -400,6 +413,10 @@ const EXPECTED: &[(&str, &[&str])] = &[
     (
         "reserved",
         &[
+            "move",
+            "restore",
+            "restart",
+            "delete",
             "kill",
             "resume",
             "archive",
@@ -426,6 +443,10 @@ const EXPECTED: &[(&str, &[&str])] = &[
         "open",
         &[
             "send",
+            "answer",
+            "move",
+            "restart",
+            "delete",
             "jump",
             "reject",
             "send without spawn",
@@ -453,7 +474,28 @@ const EXPECTED: &[(&str, &[&str])] = &[
             "direct",
         ],
     ),
-    ("closing", &["kill", "resume", "archive", "retry", "set llm", "send", "jump", "stop", "end", "line", "exited", "delivered", "partial"]),
+    (
+        "closing",
+        &[
+            "move",
+            "edit",
+            "remove",
+            "respond",
+            "kill",
+            "resume",
+            "archive",
+            "retry",
+            "set llm",
+            "send",
+            "jump",
+            "stop",
+            "end",
+            "line",
+            "exited",
+            "delivered",
+            "partial",
+        ],
+    ),
 ];
 
 #[test]
@@ -463,7 +505,11 @@ fn the_property_meets_every_pair_of_gate_and_input_that_matters() {
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     runner
         .run(&prop::collection::vec(action(), 1..120), |actions| {
-            covered.borrow_mut().append(&mut play(actions).covered);
+            let mut session = play(actions);
+            if session.row.is_some() {
+                session.delete();
+            }
+            covered.borrow_mut().append(&mut session.covered);
             Ok(())
         })
         .unwrap();

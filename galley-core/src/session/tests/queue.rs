@@ -76,7 +76,49 @@ fn a_jump_before_the_runner_is_up_changes_who_is_first() {
     let mut session = Session::new();
     let [first, second] = ["a", "b"].map(|text| session.send(text));
     session.edit(second, QueueEdit::Jump);
-    assert_eq!(session.dispatch(first), Dispatch::Queued);
+    assert!(!session.replies.contains_key(&first) && !session.replies.contains_key(&second), "nobody knows yet");
     session.up();
+    assert_eq!((session.dispatch(second), session.dispatch(first)), (Dispatch::Dispatched, Dispatch::Queued));
     assert_eq!((session.state_of(second), session.state_of(first)), (MessageState::Dispatched, MessageState::Queued));
+}
+
+/// A runner that asked and ended its run, and an answer that waits because its successor does not start.
+fn answered_without_a_runner() -> (Session, u64) {
+    let mut session = Session::running();
+    session.line(json!({"kind":"ask_user","question":"which?","candidates":["a","b"]}));
+    session.complete("EXITED");
+    session.exit_code(0);
+    let answer = session.send("a");
+    assert!(session.row.as_ref().unwrap().ask.is_none(), "it is answered");
+    (session, answer)
+}
+
+#[test]
+fn a_question_whose_answer_is_taken_back_is_open_again() {
+    let (mut session, answer) = answered_without_a_runner();
+    let held = session.send("more");
+    session.edit(answer, QueueEdit::Remove);
+    assert_eq!(session.row.as_ref().unwrap().ask.as_ref().unwrap().question, "which?");
+    session.up();
+    assert_eq!(session.state_of(held), MessageState::Queued, "the line waits for the answer");
+    let second = session.send("b");
+    session.deliver_all();
+    assert_eq!((session.dispatch(second), session.row.as_ref().unwrap().ask.is_none()), (Dispatch::Dispatched, true));
+
+    let (mut session, _) = answered_without_a_runner();
+    session.stop();
+    assert!(session.row.as_ref().unwrap().ask.is_some(), "a stop takes it back, too");
+}
+
+#[test]
+fn an_answer_taken_back_in_the_run_that_asked_leaves_the_question() {
+    let mut session = Session::running();
+    session.line(json!({"kind":"ask_user","question":"which?","candidates":[]}));
+    let answer = session.send("a");
+    session.edit(answer, QueueEdit::Remove);
+    session.complete("EXITED");
+    assert!(session.row.as_ref().unwrap().ask.is_some());
+    session.told.clear();
+    session.send("b");
+    assert_eq!(session.verbs(), ["answer b"]);
 }

@@ -15,6 +15,8 @@ fn a_run_that_was_open_is_failed_and_said_so_once() {
     let work = session.messages.iter().find(|row| row.content == "work").unwrap();
     assert_eq!((work.state.clone(), work.run), (Some(MessageState::Failed), Some(2)));
     let partial = session.agent_rows().last().unwrap().to_owned().clone();
+    let last = &session.messages[session.messages.len() - 2..];
+    assert_eq!((last[0].id.as_str(), &last[1].role), (partial.id.as_str(), &MessageRole::System), "what arrived, then what became of it");
     assert_eq!((partial.partial, partial.turn_index, partial.run), (true, Some(1), Some(2)));
     assert_eq!(session.state_of(queued), MessageState::Pending);
     assert_eq!(session.messages.iter().filter(|row| row.role == MessageRole::System).count(), 1);
@@ -44,7 +46,8 @@ fn open_approvals_are_resolved_and_an_answered_one_says_that_nobody_knows() {
     session.restart();
     session.partial("");
     let reasons: Vec<_> = session.events("approval_resolved").iter().map(|event| event["reason"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(reasons, ["delivery unknown", "Galley stopped before the answer was delivered"]);
+    assert_eq!(reasons, ["delivery unknown", "the session was interrupted before anybody answered"]);
+    assert!(ids.iter().all(|id| session.approvals[id].reason.as_deref() == Some("dangerous")), "why it was asked stays");
     assert!(ids.iter().all(|id| session.approvals[id].state == ApprovalState::Cancelled));
 }
 

@@ -30,7 +30,7 @@ fn a_fresh_runner_is_set_up_before_it_hears_of_the_message() {
     session.line(two_models(0));
     assert_eq!(session.verbs(), ["rules proj_1", "yolo true", "llm 1"]);
     session.line(json!({"kind":"llm_changed","index":1,"name":"large"}));
-    let Order::History { exclude } = &session.told.last().unwrap().1 else { panic!() };
+    let Order::History { exclude, .. } = &session.told.last().unwrap().1 else { panic!() };
     assert_eq!(exclude.as_deref(), Some(format!("m{message}").as_str()), "the message is not its own history");
     session.deliver_all();
     assert_eq!(session.verbs().len(), 4);

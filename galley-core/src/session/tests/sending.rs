@@ -12,9 +12,8 @@ fn the_gate_is_reserved_before_the_runner_exists() {
     assert_eq!(session.status(), SessionStatus::Connecting);
     assert!(!session.replies.contains_key(&first), "the reply comes after the hand-over");
     let second = session.send("b");
-    assert_eq!(session.dispatch(second), Dispatch::Queued);
     session.up();
-    assert_eq!(session.dispatch(first), Dispatch::Dispatched);
+    assert_eq!((session.dispatch(first), session.dispatch(second)), (Dispatch::Dispatched, Dispatch::Queued));
     assert_eq!((session.state_of(first), session.state_of(second)), (MessageState::Dispatched, MessageState::Queued));
     assert_eq!(session.starts, [1], "one start for both");
 }
@@ -73,9 +72,9 @@ fn a_jump_never_keeps_the_overtaken_sender_waiting() {
     let mut session = Session::new();
     let first = session.send("a");
     let jumped = session.jump("b");
-    assert_eq!(session.submitted(first).queue.as_ref().unwrap().position, 2);
-    assert_eq!(session.dispatch(jumped), Dispatch::Queued);
     session.up();
+    assert_eq!((session.dispatch(jumped), session.dispatch(first)), (Dispatch::Dispatched, Dispatch::Queued));
+    assert_eq!(session.submitted(first).queue.as_ref().unwrap().position, 1);
     assert_eq!((session.state_of(jumped), session.state_of(first)), (MessageState::Dispatched, MessageState::Queued));
 }
 
@@ -119,8 +118,8 @@ fn pending_messages_go_first_in_order_and_none_is_stranded() {
         session.send_with(text, |message| message.spawn = false);
     }
     let last = session.send("c");
-    assert_eq!(session.dispatch(last), Dispatch::Queued);
     session.up();
+    assert_eq!((session.dispatch(last), session.submitted(last).queue.as_ref().unwrap().position), (Dispatch::Queued, 2));
     for _ in 0..3 {
         session.answer("ok");
         session.deliver_all();
@@ -301,4 +300,29 @@ fn a_report_is_one_consistent_view() {
     let Ok(Reply::State(state)) = session.reply(to) else { panic!() };
     assert_eq!((state.open_run, state.queued_count, state.pid, state.runner_alive, state.busy), (Some(2), 1, Some(4_242), true, true));
     assert_eq!(state.approvals, [id]);
+}
+
+#[test]
+fn whoever_waits_behind_a_start_hears_the_truth_about_it() {
+    let mut session = Session::new();
+    let [first, second] = ["a", "b"].map(|text| session.send(text));
+    assert!(!session.replies.contains_key(&second), "the start may fail");
+    session.not_started(crate::error::StartCause::SpawnIo);
+    for token in [first, second] {
+        assert_eq!((session.dispatch(token), session.state_of(token)), (Dispatch::PersistedOnly, MessageState::Pending));
+        assert_eq!(session.submitted(token).warning.as_ref().unwrap().id, "spawn_io");
+    }
+
+    let mut session = Session::new();
+    let [first, second, third] = ["a", "b", "c"].map(|text| session.send(text));
+    session.up();
+    assert_eq!(session.dispatch(first), Dispatch::Dispatched);
+    for (token, position) in [(second, 1), (third, 2)] {
+        assert_eq!((session.dispatch(token), session.submitted(token).queue.as_ref().unwrap().position), (Dispatch::Queued, position));
+    }
+
+    let mut session = Session::new();
+    let [first, second] = ["a", "b"].map(|text| session.send(text));
+    session.stop();
+    assert_eq!((session.state_of(first), session.dispatch(second)), (MessageState::Cancelled, Dispatch::Queued), "held by the stop");
 }

@@ -1,7 +1,7 @@
 //! What is set for a session: names, marks, project, model.
 
 use super::*;
-use galley_protocol::ipc::ReinjectTools;
+use galley_protocol::ipc::{Llm, ReinjectTools};
 use galley_protocol::socket::{ErrorTag, LlmDispatch};
 
 #[test]
@@ -109,4 +109,62 @@ fn a_model_chosen_while_the_runner_starts_is_used_from_the_first_message_on() {
     assert_eq!(session.model_dispatch(token), LlmDispatch::Deferred);
     session.line(json!({"kind":"llm_changed","index":1,"name":"m1"}));
     assert_eq!(session.verbs(), ["rules ungrouped", "llm 1", "llm 0", "user x"]);
+}
+
+#[test]
+fn a_choice_is_the_model_s_key_whatever_its_place_in_the_next_list() {
+    let mut session = Session::idle_with_models();
+    session.set_llm(1);
+    session.deliver_all();
+    session.line(json!({"kind":"llm_changed","index":1,"name":"m1"}));
+    session.restart();
+    session.send("x");
+    session.started();
+    let moved = [Llm { index: 0, is_current: false, ..harness::model(1) }, Llm { index: 1, is_current: true, ..harness::model(0) }];
+    session.line(json!({"kind":"ready","protocolVersion":"0.1","availableLLMs":moved}));
+    assert_eq!(session.verbs(), ["rules ungrouped", "llm 0"]);
+    session.line(json!({"kind":"llm_changed","index":0,"name":"m1"}));
+    let row = session.row.as_ref().unwrap();
+    assert_eq!((row.llm.as_ref().unwrap().key.as_str(), row.llm_index), ("k1", Some(0)));
+}
+
+#[test]
+fn a_choice_that_was_put_off_outlives_eviction_crash_and_restart() {
+    for end in ["evict", "crash", "restart"] {
+        let mut session = Session::idle_with_models();
+        session.send("work");
+        session.deliver_all();
+        let token = session.set_llm(1);
+        assert_eq!(session.model_dispatch(token), LlmDispatch::Deferred);
+        match end {
+            "evict" => {
+                session.answer("ok");
+                session.refuse_all();
+                session.apply(Input::Evict);
+                session.exit_code(0);
+            }
+            "crash" => session.signalled(),
+            _ => {
+                session.restart();
+                session.partial("");
+            }
+        }
+        session.send("next");
+        session.started();
+        session.told.clear();
+        session.line(json!({"kind":"ready","protocolVersion":"0.1","availableLLMs":[harness::model(0), harness::model(1)]}));
+        assert_eq!(session.verbs(), ["rules ungrouped", "llm 1"], "after {end}");
+    }
+}
+
+#[test]
+fn an_older_report_does_not_undo_a_choice_that_was_just_told() {
+    let mut session = Session::idle_with_models();
+    let [first, second] = [1, 0].map(|index| session.set_llm(index));
+    assert!(!session.replies.contains_key(&first) && !session.replies.contains_key(&second), "not before the hand-over");
+    session.deliver_all();
+    session.line(json!({"kind":"llm_changed","index":1,"name":"m1"}));
+    assert_eq!(session.row.as_ref().unwrap().llm.as_ref().unwrap().key, "k0");
+    session.line(json!({"kind":"llm_changed","index":0,"name":"m0"}));
+    assert_eq!(session.row.as_ref().unwrap().llm.as_ref().unwrap().key, "k0");
 }

@@ -52,7 +52,11 @@ CREATE INDEX session_order ON session (
     ifnull(pinned, 0) DESC, last_activity_at DESC, id, deleted_at, status, runtime_kind, runtime_id, project_id
 );
 CREATE INDEX session_status ON session (status, deleted_at);
-CREATE INDEX session_project ON session (project_id) WHERE project_id IS NOT NULL;
+-- The same order within a project.
+CREATE INDEX session_project ON session (
+    project_id, ifnull(pinned, 0) DESC, last_activity_at DESC, id, deleted_at, status, runtime_kind, runtime_id
+) WHERE project_id IS NOT NULL;
+CREATE INDEX session_deleted ON session (deleted_at) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE message (
     key               INTEGER PRIMARY KEY,

@@ -2,7 +2,7 @@
 
 use super::{log_key, read, search_text};
 use crate::error::Error;
-use crate::store::{ApprovalRow, Change, LogChunk, MessageRow, ProjectRow, Rule, SessionRow};
+use crate::store::{ApprovalRow, Attachment, Change, LogChunk, MessageRow, ProjectRow, Rule, SessionRow};
 use galley_protocol::RawJson;
 use galley_protocol::socket::{MessageRole, Visibility};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -207,11 +207,33 @@ fn insert_message(db: &Connection, row: &MessageRow) -> Applied {
         text(row.tool_calls.as_ref()),
         text(row.tool_results.as_ref()),
     ])?;
+    let key = db.last_insert_rowid();
+    for attachment in &row.attachments {
+        insert_attachment(db, key, attachment)?;
+    }
     if row.visibility == Visibility::Visible && row.role != MessageRole::System {
-        let key = db.last_insert_rowid();
         db.prepare_cached("INSERT INTO message_text (rowid, body) VALUES (?1, ?2)")?
             .execute(params![key, search_text::of(row.final_answer.as_deref().unwrap_or(&row.content))])?;
     }
+    Ok(())
+}
+
+fn insert_attachment(db: &Connection, message: i64, attachment: &Attachment) -> Applied {
+    db.prepare_cached(
+        "INSERT INTO attachment (id, message, kind, path, mime_type, byte_size, width, height, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute(params![
+        attachment.id,
+        message,
+        attachment.kind.as_str(),
+        attachment.path,
+        attachment.mime_type,
+        attachment.byte_size as i64,
+        attachment.width,
+        attachment.height,
+        attachment.created_at.as_millis(),
+    ])?;
     Ok(())
 }
 

@@ -124,14 +124,13 @@ impl ReadStore for SqliteReader {
         self.readers.read(move |db| read::follow::transcript(db, &session_id, tail)).await
     }
 
-    async fn project_transcripts(&self, project_id: &str, tail: Option<u32>, all: bool) -> Result<Option<(ProjectTranscripts, i64)>, Error> {
+    async fn project_sessions(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
         let project_id = project_id.to_owned();
-        self.readers.read(move |db| read::follow::project(db, &project_id, tail, all)).await
+        self.readers.read(move |db| read::follow::sessions(db, &project_id)).await
     }
 
-    async fn project_members(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
-        let project_id = project_id.to_owned();
-        self.readers.read(move |db| read::follow::members(db, &project_id)).await
+    async fn newest_session(&self) -> Result<i64, Error> {
+        self.readers.read(read::follow::newest_session).await
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error> {
@@ -151,6 +150,11 @@ impl ReadStore for SqliteReader {
     async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error> {
         let id = id.to_owned();
         self.readers.read(move |db| read::project::overview(db, &id)).await
+    }
+
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
+        let id = id.to_owned();
+        self.readers.read(move |db| read::project::transcripts(db, &id, tail, all)).await
     }
 
     async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {
@@ -225,12 +229,12 @@ impl ReadStore for SqliteStore {
         self.reader.transcript(session_id, tail).await
     }
 
-    async fn project_transcripts(&self, project_id: &str, tail: Option<u32>, all: bool) -> Result<Option<(ProjectTranscripts, i64)>, Error> {
-        self.reader.project_transcripts(project_id, tail, all).await
+    async fn project_sessions(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
+        self.reader.project_sessions(project_id).await
     }
 
-    async fn project_members(&self, project_id: &str) -> Result<Option<Vec<ProjectMember>>, Error> {
-        self.reader.project_members(project_id).await
+    async fn newest_session(&self) -> Result<i64, Error> {
+        self.reader.newest_session().await
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error> {
@@ -247,6 +251,10 @@ impl ReadStore for SqliteStore {
 
     async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error> {
         self.reader.project_overview(id).await
+    }
+
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
+        self.reader.project_transcripts(id, tail, all).await
     }
 
     async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {

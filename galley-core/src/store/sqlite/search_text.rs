@@ -1,22 +1,21 @@
 //! What of a message is searched, and how a hit is shown.
 
-use std::borrow::Cow;
-
 /// At most this much of a message is searched: its head and its tail.
 const MAX_BYTES: usize = 64 << 10;
 /// Characters shown before the first match, and in all.
 const LEAD: usize = 40;
 const WIDTH: usize = 160;
 
-/// The part of `body` that is indexed.
-pub(super) fn of(body: &str) -> Cow<'_, str> {
+/// The part of `body` that is indexed, and the end of its line: with it, any two characters of the
+/// text begin one of the three that the index knows.
+pub(super) fn of(body: &str) -> String {
     if body.len() <= MAX_BYTES {
-        return Cow::Borrowed(body);
+        return format!("{body}\n");
     }
     let head = &body[..body.floor_char_boundary(MAX_BYTES / 2)];
     let tail = &body[body.ceil_char_boundary(body.len() - MAX_BYTES / 2)..];
     // The line between keeps words that only meet here from matching.
-    Cow::Owned(format!("{head}\n\u{2026}\n{tail}"))
+    format!("{head}\n\u{2026}\n{tail}\n")
 }
 
 /// An excerpt of `body` around the first match of `query`: HTML-escaped, every match in it in
@@ -63,7 +62,7 @@ fn find(text: &str, needle: &[char]) -> Option<std::ops::Range<usize>> {
 }
 
 /// One character for one, as the index folds them.
-fn fold(c: char) -> char {
+pub(super) fn fold(c: char) -> char {
     let mut lower = c.to_lowercase();
     match (lower.next(), lower.next()) {
         (Some(single), None) => single,
@@ -94,9 +93,9 @@ mod tests {
         let body = format!("head{}tail", "\u{4f60}".repeat(40_000));
         let text = of(&body);
         assert!(text.len() <= MAX_BYTES + 8);
-        assert!(text.starts_with("head\u{4f60}") && text.ends_with("\u{4f60}tail"));
+        assert!(text.starts_with("head\u{4f60}") && text.ends_with("\u{4f60}tail\n"));
         assert!(!text.contains('\u{fffd}'));
-        assert!(matches!(of("short"), Cow::Borrowed("short")));
+        assert_eq!(of("short"), "short\n");
     }
 
     #[test]

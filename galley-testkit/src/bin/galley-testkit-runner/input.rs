@@ -101,7 +101,10 @@ fn answer(shared: &Shared, command: Command) {
             });
         }
         Command::UserMessage(_) if busy() => refuse("user_message", "a run is open; the message was dropped"),
-        Command::UserMessage(message) => open_run(shared, message.text),
+        Command::UserMessage(message) => {
+            shared.change(|state| state.images = message.images);
+            open_run(shared, message.text);
+        }
         Command::AskUserResponse(answer) => {
             let blocked = shared.change(|state| {
                 let open = state.question == Question::Open;
@@ -113,7 +116,10 @@ fn answer(shared: &Shared, command: Command) {
             match blocked {
                 true => {}
                 false if busy() => refuse("ask_user_response", "a run is open and asks nothing; the answer was dropped"),
-                false => open_run(shared, answer.text),
+                false => {
+                    shared.change(|state| state.images.clear());
+                    open_run(shared, answer.text);
+                }
             }
         }
         Command::ApprovalResponse(response) => {

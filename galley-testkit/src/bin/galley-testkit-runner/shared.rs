@@ -136,6 +136,8 @@ pub struct State {
     pub approvals: Vec<Approval>,
     pub question: Question,
     pub llm: u32,
+    /// Paths of the last message's images.
+    pub images: Vec<String>,
 }
 
 impl State {
@@ -180,6 +182,7 @@ impl Shared {
             approvals: Vec::new(),
             question: Question::None,
             llm,
+            images: Vec::new(),
         };
         Self { state: Mutex::new(state), changed: Condvar::new(), output }
     }

@@ -66,6 +66,10 @@ impl Engine {
                 let arguments = RawJson::new(&self.arguments.all).map_err(io::Error::from)?;
                 self.say(arguments.as_str());
             }
+            Step::PrintImages => {
+                let images = RawJson::new(&self.shared.state().images).map_err(io::Error::from)?;
+                self.say(images.as_str());
+            }
             Step::Raw(line) => self.shared.output.line(line.as_bytes()),
             Step::Wait(time) => self.shared.sleep(self.run, *time)?,
             Step::WaitFor(kind) => self.wait_for(kind)?,

@@ -4,71 +4,52 @@ use super::super::cells::Cells;
 use super::session_key;
 use galley_protocol::RawJson;
 use galley_protocol::ipc::{HistoryMessage, HistoryRole};
-use galley_protocol::socket::{MessageRole, MessageState};
-use rusqlite::{Connection, Result};
+use galley_protocol::socket::MessageRole;
+use rusqlite::{Connection, Result, params};
 
-/// One user message and the agent's rows that belong to its turn.
-struct Turn {
-    index: Option<u32>,
-    user: Option<String>,
-    agent: Vec<HistoryMessage>,
-    /// Some row of the agent is complete.
-    answered: bool,
-}
-
-/// Every turn that has an agent row, in the order the agent took them up.
+/// Every run in which the agent said something: the user's messages it was given and the agent's
+/// rows, in the order they came. What a run that was stopped or failed left is among it, as it is in
+/// the memory of a runner that lived through it; what was superseded, and internal rows, are not.
 ///
-/// A turn's rows are found by the user message they name, not by their place: while a run is open,
-/// messages that wait for it are stored between its rows.
+/// Rows are found by their run, not by their place: while a run is open, messages that wait for it
+/// are stored between its rows.
 pub(in super::super) fn conversation(db: &Connection, session_id: &str, exclude: Option<&str>) -> Result<Vec<HistoryMessage>> {
     let snapshot = db.unchecked_transaction()?;
     let Some(session) = session_key(&snapshot, session_id)? else { return Ok(Vec::new()) };
     let mut statement = snapshot.prepare_cached(
-        "SELECT id, role, state, turn_index, partial, content, final_answer, tool_calls, tool_results FROM message
-         WHERE session = ?1 AND visibility <> 'internal' AND role IN ('user', 'agent') ORDER BY key",
+        "SELECT run, role, ifnull(final_answer, content), tool_calls, tool_results FROM message
+         WHERE session = ?1 AND visibility <> 'internal' AND role IN ('user', 'agent') AND run IS NOT NULL
+             AND state IS NOT 'superseded' AND id IS NOT ?2
+         ORDER BY run, key",
     )?;
-    let mut rows = statement.query([session])?;
-    let mut users: Vec<(Option<u32>, String)> = Vec::new();
-    let mut turns: Vec<Turn> = Vec::new();
+    let mut rows = statement.query(params![session, exclude])?;
+    let mut conversation = Vec::new();
+    let mut run = Vec::new();
+    let mut number: Option<i64> = None;
     while let Some(row) = rows.next()? {
         let mut cells = Cells::of(row);
-        let id: String = cells.get()?;
-        let role: MessageRole = cells.word()?;
-        let state: Option<MessageState> = cells.optional_word()?;
-        let index: Option<u32> = cells.get()?;
-        let partial: bool = cells.get()?;
-        let content: String = cells.get()?;
-        if exclude == Some(id.as_str()) || matches!(state, Some(MessageState::Superseded | MessageState::Cancelled)) {
-            continue;
+        let of = Some(cells.get()?);
+        if of != number {
+            keep(&mut run, &mut conversation);
+            number = of;
         }
-        if role == MessageRole::User {
-            users.push((index, content));
-            continue;
-        }
-        let place = match turns.iter().rposition(|turn| turn.index == index) {
-            Some(place) => place,
-            None => {
-                let user = users.iter().position(|(of, _)| *of == index && index.is_some()).map(|at| users.swap_remove(at).1);
-                if user.is_none() && index.is_some() {
-                    // Its user message was taken out, and so is the answer.
-                    continue;
-                }
-                turns.push(Turn { index, user, agent: Vec::new(), answered: false });
-                turns.len() - 1
-            }
-        };
-        let turn = &mut turns[place];
-        turn.answered |= !partial;
-        let final_answer: Option<String> = cells.get()?;
-        turn.agent.push(HistoryMessage {
-            role: HistoryRole::Assistant,
-            content: final_answer.unwrap_or(content),
+        run.push(HistoryMessage {
+            role: if cells.word::<MessageRole>()? == MessageRole::User { HistoryRole::User } else { HistoryRole::Assistant },
+            content: cells.get()?,
             tool_calls: items(cells.raw_json()?),
             tool_results: items(cells.raw_json()?),
         });
     }
-    let of_user = |content| HistoryMessage { role: HistoryRole::User, content, tool_calls: Vec::new(), tool_results: Vec::new() };
-    Ok(turns.into_iter().filter(|turn| turn.answered).flat_map(|turn| turn.user.map(of_user).into_iter().chain(turn.agent)).collect())
+    keep(&mut run, &mut conversation);
+    Ok(conversation)
+}
+
+/// Adds a run to the conversation if the agent had a part in it.
+fn keep(run: &mut Vec<HistoryMessage>, conversation: &mut Vec<HistoryMessage>) {
+    if run.iter().any(|message| message.role == HistoryRole::Assistant) {
+        conversation.append(run);
+    }
+    run.clear();
 }
 
 /// The items of a JSON array; anything else counts as empty.

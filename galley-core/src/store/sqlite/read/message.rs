@@ -2,13 +2,39 @@
 
 use super::super::cells::Cells;
 use super::session_key;
-use crate::store::{MessageQuery, MessageRow};
-use galley_protocol::socket::{MessageBrief, MessageState, QueueItem};
+use crate::store::{Attachment, MessageQuery, MessageRow};
+use crate::time::Timestamp;
+use galley_protocol::socket::{AttachmentKind, MessageBrief, MessageState, QueueItem};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use serde::Deserialize;
 
 /// What [`row`] reads, in its order.
 const COLUMNS: &str = "m.id, s.id, m.role, m.visibility, m.state, m.rank, m.run, m.turn_index, m.step_index, m.partial, m.created_at, \
-    m.client_request_id, m.origin, m.summary, m.ask_user, m.telemetry, m.final_answer, m.content, m.thinking, m.tool_calls, m.tool_results";
+    m.client_request_id, m.origin, m.summary, m.ask_user, m.telemetry, m.final_answer, m.content, m.thinking, m.tool_calls, m.tool_results, \
+    CASE WHEN EXISTS (SELECT 1 FROM attachment a WHERE a.message = m.key) THEN ( \
+        SELECT json_group_array(json_object('id', id, 'kind', kind, 'path', path, 'mimeType', mime_type, 'byteSize', byte_size, \
+            'width', width, 'height', height, 'createdAt', created_at) ORDER BY key) FROM attachment a WHERE a.message = m.key) END";
+
+/// An attachment as [`COLUMNS`] gathers it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Gathered {
+    id: String,
+    kind: AttachmentKind,
+    path: String,
+    mime_type: String,
+    byte_size: u64,
+    width: Option<u32>,
+    height: Option<u32>,
+    created_at: i64,
+}
+
+impl From<Gathered> for Attachment {
+    fn from(gathered: Gathered) -> Self {
+        let Gathered { id, kind, path, mime_type, byte_size, width, height, created_at } = gathered;
+        Self { id, kind, path, mime_type, byte_size, width, height, created_at: Timestamp::from_millis(created_at) }
+    }
+}
 
 pub(super) fn row(row: &Row<'_>) -> Result<MessageRow> {
     let mut cells = Cells::of(row);
@@ -34,6 +60,7 @@ pub(super) fn row(row: &Row<'_>) -> Result<MessageRow> {
         thinking: cells.get()?,
         tool_calls: cells.raw_json()?,
         tool_results: cells.raw_json()?,
+        attachments: cells.json::<Vec<Gathered>>()?.unwrap_or_default().into_iter().map(Attachment::from).collect(),
     })
 }
 
@@ -45,15 +72,15 @@ pub(in super::super) fn one(db: &Connection, id: &str) -> Result<Option<MessageB
 
 /// The last messages of a session that fit the query, oldest first.
 pub(in super::super) fn transcript(db: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
-    transcript_in(&*db.unchecked_transaction()?, query)
+    of_session(&*db.unchecked_transaction()?, query)
 }
 
-/// The same, within a transaction.
-pub(super) fn transcript_in(db: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
-    let Some(session) = session_key(db, &query.session_id)? else { return Ok(Vec::new()) };
+/// As [`transcript`], within a transaction.
+pub(super) fn of_session(snapshot: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
+    let Some(session) = session_key(snapshot, &query.session_id)? else { return Ok(Vec::new()) };
     let before = match &query.before {
         None => i64::MAX,
-        Some(id) => db
+        Some(id) => snapshot
             .prepare_cached("SELECT key FROM message WHERE id = ?1 AND session = ?2")?
             .query_row(params![id, session], |row| row.get(0))
             .optional()?
@@ -64,7 +91,7 @@ pub(super) fn transcript_in(db: &Connection, query: &MessageQuery) -> Result<Vec
          WHERE m.session = ?1 AND m.key < ?2 AND (?3 OR m.visibility <> 'internal') ORDER BY m.key DESC LIMIT ?4"
     );
     let limit = query.limit.map_or(-1, i64::from);
-    let mut statement = db.prepare_cached(&sql)?;
+    let mut statement = snapshot.prepare_cached(&sql)?;
     let rows = statement.query_map(params![session, before, query.internal, limit], row)?;
     let mut messages = rows.map(|row| row.map(MessageRow::into_brief)).collect::<Result<Vec<_>>>()?;
     messages.reverse();

@@ -1,9 +1,9 @@
 //! Projects: one, all, and how one stands.
 
 use super::super::cells::Cells;
-use super::session;
-use crate::store::{RuntimeFilter, SessionQuery};
-use galley_protocol::socket::{Archived, ProjectBrief, ProjectOverview, SCHEMA_VERSION, SessionBrief, SessionStatus};
+use super::{message, session};
+use crate::store::{MessageQuery, RuntimeFilter, SessionQuery};
+use galley_protocol::socket::{Archived, ProjectBrief, ProjectOverview, ProjectTranscripts, SCHEMA_VERSION, SessionBrief, SessionStatus, Transcript};
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 use std::collections::BTreeMap;
 
@@ -50,11 +50,11 @@ pub(in super::super) fn members(db: &Connection, id: &str) -> Result<Vec<String>
 pub(in super::super) fn overview(db: &Connection, id: &str) -> Result<Option<ProjectOverview>> {
     let snapshot = db.unchecked_transaction()?;
     let Some(project) = one(&snapshot, id)? else { return Ok(None) };
-    let status_counts = counts(&snapshot, id)?;
+    let status_counts = counts(&snapshot, id, false)?;
     let mut running_sessions = Vec::new();
     // Most projects have nothing at work, which the counts tell without a look at the sessions.
     for status in AT_WORK.into_iter().filter(|status| status_counts.contains_key(status.as_str())) {
-        running_sessions.extend(session::rows(&snapshot, &sessions(id, status))?);
+        running_sessions.extend(session::rows(&snapshot, &sessions(id, Some(status), false))?);
     }
     running_sessions.sort_by(in_order);
     Ok(Some(ProjectOverview {
@@ -67,21 +67,44 @@ pub(in super::super) fn overview(db: &Connection, id: &str) -> Result<Option<Pro
     }))
 }
 
-fn counts(db: &Connection, id: &str) -> Result<BTreeMap<String, u64>> {
-    db.prepare_cached("SELECT status, count(*) FROM session WHERE project_id = ?1 AND deleted_at IS NULL AND status <> 'archived' GROUP BY status")?
-        .query_map([id], |row| {
-            let mut cells = Cells::of(row);
-            Ok((cells.get()?, cells.count()?))
-        })?
-        .collect()
+/// How a project stands, and its sessions with their messages.
+pub(in super::super) fn transcripts(db: &Connection, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>> {
+    let snapshot = db.unchecked_transaction()?;
+    let Some(project) = one(&snapshot, id)? else { return Ok(None) };
+    let status_counts = counts(&snapshot, id, all)?;
+    let mut transcripts = Vec::new();
+    for session in session::rows(&snapshot, &sessions(id, None, all))? {
+        let query = MessageQuery { session_id: session.id.clone(), limit: tail, ..MessageQuery::default() };
+        transcripts.push(Transcript { messages: message::of_session(&snapshot, &query)?, session });
+    }
+    Ok(Some(ProjectTranscripts {
+        schema_version: SCHEMA_VERSION,
+        session_count: status_counts.values().sum(),
+        status_counts,
+        running_sessions: transcripts.iter().map(|transcript| &transcript.session).filter(|one| AT_WORK.contains(&one.status)).cloned().collect(),
+        last_activity_at: project.last_activity_at.clone(),
+        project,
+        sessions: transcripts,
+    }))
 }
 
-fn sessions(id: &str, status: SessionStatus) -> SessionQuery {
+fn counts(db: &Connection, id: &str, all: bool) -> Result<BTreeMap<String, u64>> {
+    db.prepare_cached(
+        "SELECT status, count(*) FROM session WHERE project_id = ?1 AND deleted_at IS NULL AND (?2 OR status <> 'archived') GROUP BY status",
+    )?
+    .query_map(rusqlite::params![id, all], |row| {
+        let mut cells = Cells::of(row);
+        Ok((cells.get()?, cells.count()?))
+    })?
+    .collect()
+}
+
+fn sessions(id: &str, status: Option<SessionStatus>, all: bool) -> SessionQuery {
     SessionQuery {
         runtime: RuntimeFilter::All,
         project_id: Some(id.to_owned()),
-        status: Some(status),
-        archived: Archived::Active,
+        status,
+        archived: if all { Archived::All } else { Archived::Active },
         limit: None,
         cursor: None,
     }

@@ -119,11 +119,7 @@ pub(super) fn rows(db: &Connection, query: &SessionQuery) -> Result<Vec<SessionB
 
 /// A page of sessions: the pinned ones first, then the others, each in the order of the index.
 pub(in super::super) fn page(db: &Connection, query: &SessionQuery, start: Option<Cursor>) -> Result<Page<SessionBrief>> {
-    page_in(&*db.unchecked_transaction()?, query, start)
-}
-
-/// The same, within a transaction.
-pub(super) fn page_in(db: &Connection, query: &SessionQuery, start: Option<Cursor>) -> Result<Page<SessionBrief>> {
+    let snapshot = db.unchecked_transaction()?;
     // One more than asked for tells whether there is a next page.
     let wanted = query.limit.map_or(usize::MAX, |limit| limit as usize + 1);
     let mut found = Vec::new();
@@ -133,14 +129,14 @@ pub(super) fn page_in(db: &Connection, query: &SessionQuery, start: Option<Curso
             Some(cursor) if pinned && !cursor.pinned => continue,
             _ => None,
         };
-        collect(db, query, pinned, start, wanted - found.len(), &mut found)?;
+        collect(&snapshot, query, pinned, start, wanted - found.len(), &mut found)?;
     }
     let mut next_cursor = None;
     if found.len() == wanted {
         found.pop();
         next_cursor = found.last().map(|(_, row)| Cursor::after(row).to_text());
     }
-    let rows = found.into_iter().map(|found| brief(db, found)).collect::<Result<_>>()?;
+    let rows = found.into_iter().map(|found| brief(&snapshot, found)).collect::<Result<_>>()?;
     Ok(Page { rows, next_cursor })
 }
 
@@ -152,7 +148,7 @@ fn collect(
     limit: usize,
     found: &mut Vec<(i64, SessionRow)>,
 ) -> Result<()> {
-    // A project's sessions are few among many; else they are visited in their order.
+    // Either way they are visited in their order, a project's without those of others.
     let index = if query.project_id.is_some() { "session_project" } else { "session_order" };
     let mut sql = format!("SELECT {COLUMNS} FROM session s INDEXED BY {index} WHERE ifnull(s.pinned, 0) = ? AND s.deleted_at IS NULL");
     let mut values = vec![Value::from(pinned)];
