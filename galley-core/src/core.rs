@@ -339,6 +339,11 @@ impl Inner {
         });
     }
 
+    /// Whether this Core has been asked to end.
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.stop.borrow() >= Stop::Asked
+    }
+
     /// Resolves once this Core has stopped.
     pub(crate) fn stopped(&self) -> BoxFuture<'static, ()> {
         let mut stop = self.stop.subscribe();

@@ -15,8 +15,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use galley_client::{Connection, Transport};
 use galley_protocol::socket::{
-    COMMANDS, Command, ProjectFollow, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeInstall, RuntimeRemove, RuntimeUse,
-    SessionFollow, SessionWait, StreamCommand,
+    COMMANDS, Command, EndReason, ProjectFollow, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeInstall, RuntimeRemove,
+    RuntimeUse, SessionFollow, SessionWait, StreamCommand,
 };
 use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
@@ -142,11 +142,11 @@ impl FileLogs {
 #[async_trait]
 impl SessionLogs for FileLogs {
     async fn cursor(&self, session_id: &str, wanted: bool) -> Option<Cursor> {
-        if wanted && self.are_attended() { Some(self.open(session_id).await) } else { None }
+        if wanted && self.over().is_none() { Some(self.open(session_id).await) } else { None }
     }
 
-    fn are_attended(&self) -> bool {
-        is_owned(&self.database)
+    fn over(&self) -> Option<EndReason> {
+        (!is_owned(&self.database)).then_some(EndReason::CoreUnavailable)
     }
 }
 

@@ -26,8 +26,8 @@ const LOOK_AT_LEAST: Duration = Duration::from_secs(1);
 pub trait SessionLogs: Send + Sync {
     /// A cursor over a session's log: when it is `wanted`, or when the session has a live runner.
     async fn cursor(&self, session_id: &str, wanted: bool) -> Option<Cursor>;
-    /// Whether there is a Core that could go on with the sessions.
-    fn are_attended(&self) -> bool;
+    /// Why nobody goes on with the sessions, when that is so.
+    fn over(&self) -> Option<EndReason>;
 }
 
 /// A session of the project.
@@ -75,6 +75,8 @@ pub struct ProjectStream {
     stale: bool,
     /// Some session had, or was about to have, a runner.
     any_live: bool,
+    /// The sessions' Core is on its way out.
+    core_ends: bool,
     phase: Phase,
 }
 
@@ -112,6 +114,7 @@ impl ProjectStream {
             looked: None,
             stale: true,
             any_live: false,
+            core_ends: false,
             phase: Phase::Open,
         })
     }
@@ -162,7 +165,7 @@ impl ProjectStream {
         self.looked = Some(Instant::now());
         self.stale = false;
         // Before the rows: what a Core commits last is seen before it is gone.
-        let attended = self.logs.are_attended();
+        let over = self.logs.over();
         let found = match self.store.project_sessions(&self.args.project_id).await {
             Ok(found) => found,
             // Busy passes.
@@ -197,14 +200,17 @@ impl ProjectStream {
                 member.live = Some(Follower { events: EventFrames::of(self.request_id.as_deref(), &id), cursor });
             }
         }
+        // A Core that ends stops its sessions, which is not the end of their work.
+        self.core_ends |= over == Some(EndReason::CoreShutdown);
         if let Phase::Open = self.phase {
             let at_work = self.members.values().any(|member| member.busy && member.leaves.is_none());
-            self.phase = match self.args.until_idle.unwrap_or(false) {
-                _ if gone => Phase::Draining(EndReason::Deleted),
-                true if !at_work => Phase::Draining(EndReason::ProjectIdle),
-                true if !attended => Phase::Draining(EndReason::CoreUnavailable),
-                _ => Phase::Open,
+            let reason = match over {
+                _ if gone => Some(EndReason::Deleted),
+                _ if self.core_ends || !self.args.until_idle.unwrap_or(false) => None,
+                _ if !at_work => Some(EndReason::ProjectIdle),
+                over => over,
             };
+            self.phase = reason.map_or(Phase::Open, Phase::Draining);
         }
         Ok(())
     }
@@ -238,8 +244,8 @@ impl ProjectStream {
                     self.members.remove(&id);
                 }
                 if reason == EndReason::CoreShutdown {
-                    // It is the end of the stream, not only of this session.
-                    self.phase = Phase::Draining(reason);
+                    // It is the end of the stream, once all have told what there is.
+                    self.core_ends = true;
                     continue;
                 }
                 frame::push(&mut out, &self.session_end(&id, reason));
@@ -256,8 +262,13 @@ impl ProjectStream {
     fn settle(&mut self) {
         if let Phase::Draining(reason) = &self.phase {
             self.phase = Phase::Ending(reason.clone());
-        } else if !self.args.until_idle.unwrap_or(false) && self.members.values().all(|member| member.live.is_none()) {
-            let reason = if self.any_live { EndReason::AllLiveSessionsEnded } else { EndReason::NoLiveSessions };
+        } else if self.members.values().all(|member| member.live.is_none()) {
+            let reason = match self.args.until_idle.unwrap_or(false) {
+                _ if self.core_ends => EndReason::CoreShutdown,
+                true => return,
+                false if self.any_live => EndReason::AllLiveSessionsEnded,
+                false => EndReason::NoLiveSessions,
+            };
             self.phase = Phase::Ending(reason);
         }
     }

@@ -10,10 +10,10 @@ use crate::reads::{self, FollowStream, ProjectStream, SessionLogs, WaitStream};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use galley_protocol::socket::{
-    ApprovalModeSet, ApprovalRespond, ApprovalRevoke, Command, CoreInfoGet, CoreShutdown, CoreShutdownResult, LlmSet, ProjectCreate, ProjectDelete,
-    ProjectFollow, ProjectUpdate, RuntimeAdd, RuntimeCheck, RuntimeInstall, RuntimeRemove, RuntimeUse, SessionArchive, SessionBtw, SessionCommand,
-    SessionDelete, SessionFollow, SessionKill, SessionMove, SessionNew, SessionPin, SessionQueueEdit, SessionRead, SessionRename, SessionRestore,
-    SessionResume, SessionRetry, SessionSend, SessionStateGet, SessionStop, SessionWait, SessionWatch, SessionsWatch, StreamCommand,
+    ApprovalModeSet, ApprovalRespond, ApprovalRevoke, Command, CoreInfoGet, CoreShutdown, CoreShutdownResult, EndReason, LlmSet, ProjectCreate,
+    ProjectDelete, ProjectFollow, ProjectUpdate, RuntimeAdd, RuntimeCheck, RuntimeInstall, RuntimeRemove, RuntimeUse, SessionArchive, SessionBtw,
+    SessionCommand, SessionDelete, SessionFollow, SessionKill, SessionMove, SessionNew, SessionPin, SessionQueueEdit, SessionRead, SessionRename,
+    SessionRestore, SessionResume, SessionRetry, SessionSend, SessionStateGet, SessionStop, SessionWait, SessionWatch, SessionsWatch, StreamCommand,
 };
 use serde_json::value::RawValue;
 use std::future::Future;
@@ -120,8 +120,8 @@ impl SessionLogs for LiveLogs {
         Some(Cursor::of_log(session_id.to_owned(), core.store.clone(), session.log.clone(), Until::RunnerGoneOrIdle))
     }
 
-    fn are_attended(&self) -> bool {
-        self.0.strong_count() > 0
+    fn over(&self) -> Option<EndReason> {
+        self.0.upgrade().is_none_or(|core| core.is_stopping()).then_some(EndReason::CoreShutdown)
     }
 }
 

@@ -107,8 +107,11 @@ async fn a_list_kept_by_the_feed_is_the_list() {
     let expected = list(&engine.client).await;
     let rows = |sidebar: &Sidebar| sidebar.active().into_iter().map(settled).collect::<Vec<_>>();
     let listed: Vec<Value> = expected.iter().map(settled).collect();
-    sidebar.read(&mut stream, |sidebar| rows(sidebar) == listed && sidebar.approvals[&approval].state == ApprovalState::Allowed).await;
-    for message in engine.show(&last).await {
+    let shown = engine.show(&last).await;
+    let all = |sidebar: &Sidebar| rows(sidebar) == listed && shown.iter().all(|message| sidebar.messages.contains_key(&message.id));
+    sidebar.read(&mut stream, all).await;
+    assert_eq!(sidebar.approvals[&approval].state, ApprovalState::Allowed);
+    for message in shown {
         assert_eq!(sidebar.messages[&message.id].content, message.content);
     }
     assert_eq!(sidebar.snapshots, 1);
