@@ -83,9 +83,11 @@ impl Step {
             Some(tag) => {
                 let detail = self.detail.as_deref().unwrap_or("{}");
                 let Json::Object(detail) = Json::parse(detail)? else { return Err("detail is no object".to_owned()) };
-                let mut fields = vec![("message".to_owned(), Json::Text("<text>".to_owned()))];
-                fields.extend(detail);
-                fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+                let mut fields = detail;
+                if fields.iter().all(|(name, _)| name != super::pattern::ANY) {
+                    fields.push(("message".to_owned(), Json::Text("<text>".to_owned())));
+                    fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+                }
                 let text = |text: &str| Json::Text(text.to_owned());
                 let error =
                     vec![("error".to_owned(), text(tag)), ("message".to_owned(), text("<text>")), ("detail".to_owned(), Json::Object(fields))];
