@@ -288,7 +288,7 @@ impl Approvals<'_> {
     /// # Errors
     /// As [`Client::call`].
     pub async fn set_mode(&self, session_id: Option<String>, mode: ApprovalMode) -> Result<ApprovalMode, Error> {
-        Ok(self.0.call(ApprovalModeSet { session_id, mode }).await?.mode)
+        Ok(self.0.call(ApprovalModeSet { session_id, mode, supervisor: None, reason: None }).await?.mode)
     }
 }
 

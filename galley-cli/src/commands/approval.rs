@@ -92,6 +92,8 @@ pub struct ModeArgs {
     /// One session [default: the app default]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    #[command(flatten)]
+    audit: Audit,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -135,7 +137,8 @@ impl ApprovalCommand {
                     Mode::Auto => ApprovalMode::Auto,
                     Mode::Default => ApprovalMode::Default,
                 };
-                output.line(&engine.answer(ApprovalModeSet { session_id: args.session, mode }).await?.result)
+                let Audit { supervisor, reason } = args.audit;
+                output.line(&engine.answer(ApprovalModeSet { session_id: args.session, mode, supervisor, reason }).await?.result)
             }
         }
     }

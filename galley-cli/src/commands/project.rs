@@ -124,7 +124,7 @@ impl ProjectCommand {
             Self::List => return output.rows(&engine.answer(ProjectList {}).await?.result),
             Self::Brief(One { id }) => engine.answer(ProjectBriefGet { project_id: id }).await?,
             Self::Show(ShowArgs { id, tail, all }) => engine.answer(ProjectShow { project_id: id, tail, all: all.then_some(true) }).await?,
-            Self::Follow(args) => return stream::print(args.command(), engine, output).await,
+            Self::Follow(args) => return stream::follow(args.command(), engine, output).await,
             Self::Update(args) => engine.answer(args.command()).await?,
             Self::Delete(DeleteArgs { id, audit: Audit { supervisor, reason } }) => {
                 engine.answer(ProjectDelete { project_id: id, supervisor, reason }).await?

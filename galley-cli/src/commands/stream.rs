@@ -4,20 +4,41 @@ use crate::engine::Engine;
 use crate::output::{Failure, Output};
 use bytes::Bytes;
 use futures::FutureExt;
-use galley_client::protocol::socket::StreamCommand;
+use galley_client::protocol::socket::{EndReason, FollowFrame, SCHEMA_VERSION, SessionWait, StreamCommand};
 use galley_client::{Error, Frames};
 use serde::Deserialize;
+use std::time::Instant;
 
-/// Prints a stream that the database's file can serve too.
-pub async fn print<C: StreamCommand + Clone + 'static>(command: C, engine: &Engine, output: &mut Output) -> Result<(), Failure> {
+/// Seconds until a wait gives up, unless told.
+const DEFAULT_WAIT: f64 = 300.0;
+
+/// Prints a stream from a snapshot on; it ends with `core_unavailable` when Core goes away (Agent
+/// API §5.5c).
+pub async fn follow<C: StreamCommand + Clone + 'static>(command: C, engine: &Engine, output: &mut Output) -> Result<(), Failure> {
     until_interrupted(async {
         let (first, mut frames) = engine.open(command).await?;
-        output.line(&first)?;
-        output.flush()?;
-        if is_end(&first) {
+        if is_end(&print(first, output)?) || copy(&mut frames, output).await? {
             return Ok(());
         }
-        copy(&mut frames, output).await
+        let end = FollowFrame::End { schema_version: SCHEMA_VERSION, request_id: None, reason: EndReason::CoreUnavailable };
+        output.line(&serde_json::to_vec(&end).map_err(std::io::Error::from)?)
+    })
+    .await
+}
+
+/// Prints a wait; when Core goes away, it goes on from the database's file (Agent API §5.5d).
+pub async fn wait(mut command: SessionWait, engine: &Engine, output: &mut Output) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let timeout = command.timeout.unwrap_or(DEFAULT_WAIT);
+    until_interrupted(async {
+        let (first, mut frames) = engine.open(command.clone()).await?;
+        print(first, output)?;
+        while !copy(&mut frames, output).await? {
+            command.timeout = Some((timeout - begun.elapsed().as_secs_f64()).max(0.0));
+            // Its first frame was printed when the wait began.
+            (_, frames) = engine.open(command.clone()).await?;
+        }
+        Ok(())
     })
     .await
 }
@@ -26,7 +47,10 @@ pub async fn print<C: StreamCommand + Clone + 'static>(command: C, engine: &Engi
 pub async fn print_live<C: StreamCommand + 'static>(command: C, engine: &Engine, output: &mut Output) -> Result<(), Failure> {
     until_interrupted(async {
         let mut frames = engine.core().await?.frames(command).await?;
-        copy(&mut frames, output).await
+        if copy(&mut frames, output).await? {
+            return Ok(());
+        }
+        Err(Error::Unavailable("Galley Core went away before the stream's end; start it with `galley serve`".to_owned()).into())
     })
     .await
 }
@@ -39,8 +63,15 @@ async fn until_interrupted(stream: impl Future<Output = Result<(), Failure>>) ->
     }
 }
 
-/// Prints the frames as they were received, up to the end frame.
-async fn copy(frames: &mut Frames, output: &mut Output) -> Result<(), Failure> {
+/// Prints a frame at once.
+fn print(frame: Bytes, output: &mut Output) -> Result<Bytes, Failure> {
+    output.line(&frame)?;
+    output.flush()?;
+    Ok(frame)
+}
+
+/// Prints the frames as they were received, up to the end frame; false if there was none.
+async fn copy(frames: &mut Frames, output: &mut Output) -> Result<bool, Failure> {
     let mut last = Bytes::new();
     while let Some(frame) = frames.next().await {
         last = frame?;
@@ -52,10 +83,7 @@ async fn copy(frames: &mut Frames, output: &mut Output) -> Result<(), Failure> {
         }
         output.flush()?;
     }
-    if is_end(&last) {
-        return Ok(());
-    }
-    Err(Error::Unavailable("Galley Core went away before the stream's end; start it with `galley serve`".to_owned()).into())
+    Ok(is_end(&last))
 }
 
 fn is_end(frame: &[u8]) -> bool {

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 pub struct Home {
     directory: tempfile::TempDir,
@@ -21,6 +22,28 @@ impl Home {
         let mut home = Self::new();
         home.serve();
         home
+    }
+
+    /// A home whose agent is the runner of the testkit, with a running `galley serve`.
+    pub fn serving_testkit() -> Self {
+        let mut home = Self::new();
+        let runner = galley_testkit::runner_path().unwrap();
+        home.galley(&["runtime", "add", "testkit", "--command", &shell_words::quote(runner.to_str().unwrap())]).row();
+        home.galley(&["runtime", "use", "testkit"]).row();
+        home.serve();
+        home
+    }
+
+    /// Repeats a command until its one row is right.
+    pub fn until(&self, args: &[&str], right: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let row = self.galley(args).row();
+            if right(&row) {
+                return row;
+            }
+            assert!(Instant::now() < deadline, "{args:?} stays at {row}");
+        }
     }
 
     /// Starts `galley serve`.

@@ -4,6 +4,7 @@
 
 #[path = "../conformance/mod.rs"]
 mod conformance;
+mod docs;
 mod engine;
 mod errors;
 mod home;

@@ -42,7 +42,7 @@ impl Context<'_> {
     fn value(&self, pattern: &Json, actual: &Json, place: &str) -> Result<(), String> {
         let differs = |what: &str| Err(format!("{place}: {actual} is not {what}"));
         match (pattern, actual) {
-            (Json::Text(class), _) if class.starts_with('<') && class.ends_with('>') => match is_of_class(class, actual) {
+            (Json::Text(class), _) if is_class(class) => match is_of_class(class, actual) {
                 true => Ok(()),
                 false => differs(class),
             },
@@ -109,6 +109,12 @@ impl Context<'_> {
         all.retain(|(_, value)| *value != Json::Text("<absent>".to_owned()));
         Ok(all)
     }
+}
+
+/// One word in angle brackets.
+fn is_class(text: &str) -> bool {
+    let word = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+    word.is_some_and(|word| word.chars().all(|c| c.is_ascii_lowercase()))
 }
 
 fn is_of_class(class: &str, value: &Json) -> bool {

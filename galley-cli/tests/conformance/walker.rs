@@ -23,6 +23,7 @@ pub struct Walked {
     pub requests: Vec<String>,
     pub shows: String,
     pub code: i32,
+    pub took: Duration,
     pub outcome: Result<(), String>,
 }
 
@@ -62,7 +63,8 @@ impl Walker<'_> {
     fn step(&mut self, step: &Step) -> Walked {
         let begun = Instant::now();
         loop {
-            let walked = self.once(step);
+            let mut walked = self.once(step);
+            walked.took = begun.elapsed();
             if walked.outcome.is_ok() || !step.until || begun.elapsed() > PATIENCE {
                 return walked;
             }
@@ -70,8 +72,15 @@ impl Walker<'_> {
     }
 
     fn once(&mut self, step: &Step) -> Walked {
-        let mut walked =
-            Walked { spec: step.spec.clone(), words: Vec::new(), requests: Vec::new(), shows: step.shows.clone(), code: step.code(), outcome: Ok(()) };
+        let mut walked = Walked {
+            spec: step.spec.clone(),
+            words: Vec::new(),
+            requests: Vec::new(),
+            shows: step.shows.clone(),
+            code: step.code(),
+            took: Duration::ZERO,
+            outcome: Ok(()),
+        };
         if let Some(line) = &step.run {
             walked.words = shell_words::split(line).unwrap().iter().map(|word| self.context().fill(word)).collect();
             let words: Vec<&str> = walked.words.iter().map(String::as_str).collect();
@@ -124,7 +133,9 @@ impl Walker<'_> {
         self.compare(step, &lines)?;
         if step.error.is_some() {
             let line = lines.last().ok_or("no error line")?;
-            let (Some(Json::Text(message)), again) = (line.at("message"), line.at("detail.message")) else { return Err(format!("no message: {line}")) };
+            let (Some(Json::Text(message)), again) = (line.at("message"), line.at("detail.message")) else {
+                return Err(format!("no message: {line}"));
+            };
             if again != line.at("message") || !message.contains(&self.context().fill(&step.says)) {
                 return Err(format!("the message does not say {:?} twice: {line}", step.says));
             }

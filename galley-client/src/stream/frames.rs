@@ -43,7 +43,8 @@ impl Frames {
     }
 
     fn check(line: Bytes) -> Result<Bytes, Error> {
-        if line.starts_with(b"{\"stream\":") {
+        // No response begins so; it need not be read to see that it is a frame.
+        if line.starts_with(b"{\"stream\":") || line.starts_with(b"{\"schemaVersion\":") {
             return Ok(line);
         }
         let response = ResponseLine::read(&line)?;

@@ -111,7 +111,7 @@ pub(super) struct EventFrames {
 impl EventFrames {
     pub(super) fn of(request_id: Option<&str>, session_id: &str) -> Self {
         let request_id = request_id.map_or_else(String::new, |id| format!("\"requestId\":{},", json!(id)));
-        let prefix = format!("{{\"stream\":\"event\",\"schemaVersion\":{SCHEMA_VERSION},{request_id}\"sessionId\":{},\"data\":", json!(session_id));
+        let prefix = format!("{{\"schemaVersion\":{SCHEMA_VERSION},\"stream\":\"event\",{request_id}\"sessionId\":{},\"data\":", json!(session_id));
         Self { prefix: prefix.into_bytes() }
     }
 

@@ -119,6 +119,17 @@ write_command! {
     }
 }
 
+write_command! {
+    /// Sets how approvals are handled: for one session, or the app default.
+    pub struct ApprovalModeSet {
+        /// One session; absent for the app default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub session_id: Option<String>,
+        /// The mode.
+        pub mode: ApprovalMode,
+    }
+}
+
 wire! {
     /// Lists the rules, by scope and tool.
     #[derive(Default)]
@@ -139,15 +150,6 @@ wire! {
         pub by: Option<String>,
         /// When.
         pub created_at: String,
-    }
-
-    /// Sets how approvals are handled: for one session, or the app default.
-    pub struct ApprovalModeSet {
-        /// One session; absent for the app default.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub session_id: Option<String>,
-        /// The mode.
-        pub mode: ApprovalMode,
     }
 
     /// The mode in force.

@@ -1,10 +1,10 @@
 //! `session.follow` and its frames: a snapshot, what happens, a snapshot.
 
-use super::stream::required;
+use super::stream::{VersionedFrame, required};
 use super::{EndReason, MessageBrief, SessionBrief, WaitPhase, wire};
 use crate::RawJson;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 wire! {
     /// Streams a session from a snapshot to a snapshot (§5.5c): its row and messages, every event
@@ -22,9 +22,8 @@ wire! {
 }
 
 /// One frame of a follow.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "stream", rename_all = "snake_case", rename_all_fields = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(tag = "stream", rename_all = "snake_case", rename_all_fields = "camelCase"))]
 #[non_exhaustive]
 pub enum FollowFrame {
     /// The session and its messages, at the start and at the end.
@@ -32,7 +31,6 @@ pub enum FollowFrame {
         /// The schema version.
         schema_version: u32,
         /// The request's id, only if it had one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// Which of the two.
         phase: WaitPhase,
@@ -46,7 +44,6 @@ pub enum FollowFrame {
         /// The schema version.
         schema_version: u32,
         /// The request's id, only if it had one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// The session.
         session_id: String,
@@ -58,11 +55,26 @@ pub enum FollowFrame {
         /// The schema version.
         schema_version: u32,
         /// The request's id, only if it had one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// Why.
         reason: EndReason,
     },
+}
+
+impl Serialize for FollowFrame {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Snapshot { schema_version, request_id, phase, session, messages } => VersionedFrame {
+                phase: Some(phase),
+                session: Some(session),
+                messages: Some(messages),
+                ..VersionedFrame::new(*schema_version, "snapshot", request_id)
+            },
+            Self::Event { schema_version, request_id, session_id, data } => VersionedFrame::event(*schema_version, request_id, session_id, data),
+            Self::End { schema_version, request_id, reason } => VersionedFrame::end(*schema_version, request_id, reason),
+        }
+        .serialize(serializer)
+    }
 }
 
 impl<'de> Deserialize<'de> for FollowFrame {

@@ -1,10 +1,10 @@
 //! `project.*`: sessions that belong together.
 
-use super::stream::required;
+use super::stream::{VersionedFrame, required};
 use super::{EndReason, MessageBrief, SessionBrief, WaitPhase, wire, write_command};
 use crate::RawJson;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 wire! {
@@ -195,20 +195,18 @@ write_command! {
 }
 
 /// One frame of a project's follow.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "stream", rename_all = "camelCase", rename_all_fields = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(tag = "stream", rename_all = "camelCase", rename_all_fields = "camelCase"))]
 #[non_exhaustive]
 pub enum ProjectFrame {
     /// The project and its sessions, at the start and, if asked for, at the end.
     Snapshot {
         /// The request's id, only if it had one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// Which of the two.
         phase: WaitPhase,
         /// The same fields as the result of `project.show`.
-        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(flatten))]
         project: Box<ProjectTranscripts>,
     },
     /// One event of one session.
@@ -216,7 +214,6 @@ pub enum ProjectFrame {
         /// The schema version.
         schema_version: u32,
         /// The request's id, only if it had one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// The session.
         session_id: String,
@@ -228,7 +225,6 @@ pub enum ProjectFrame {
         /// The schema version.
         schema_version: u32,
         /// The request's id, only if it had one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// The session.
         session_id: String,
@@ -240,12 +236,64 @@ pub enum ProjectFrame {
         /// The schema version.
         schema_version: u32,
         /// The request's id, only if it had one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// `project_idle`, `all_live_sessions_ended`, `no_live_sessions`, or why the stream as
         /// such could not go on.
         reason: EndReason,
     },
+}
+
+impl Serialize for ProjectFrame {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Snapshot { request_id, phase, project } => SnapshotLine::new(request_id, phase, project).serialize(serializer),
+            Self::Event { schema_version, request_id, session_id, data } => {
+                VersionedFrame::event(*schema_version, request_id, session_id, data).serialize(serializer)
+            }
+            Self::SessionEnd { schema_version, request_id, session_id, reason } => VersionedFrame {
+                session_id: Some(session_id),
+                reason: Some(reason),
+                ..VersionedFrame::new(*schema_version, "sessionEnd", request_id)
+            }
+            .serialize(serializer),
+            Self::End { schema_version, request_id, reason } => VersionedFrame::end(*schema_version, request_id, reason).serialize(serializer),
+        }
+    }
+}
+
+/// A snapshot in the order of its fields on the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SnapshotLine<'a> {
+    schema_version: u32,
+    stream: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a str>,
+    phase: &'a WaitPhase,
+    project: &'a ProjectBrief,
+    session_count: u64,
+    status_counts: &'a BTreeMap<String, u64>,
+    running_sessions: &'a [SessionBrief],
+    last_activity_at: &'a str,
+    sessions: &'a [Transcript],
+}
+
+impl<'a> SnapshotLine<'a> {
+    fn new(request_id: &'a Option<String>, phase: &'a WaitPhase, shown: &'a ProjectTranscripts) -> Self {
+        let ProjectTranscripts { schema_version, project, session_count, status_counts, running_sessions, last_activity_at, sessions } = shown;
+        Self {
+            schema_version: *schema_version,
+            stream: "snapshot",
+            request_id: request_id.as_deref(),
+            phase,
+            project,
+            session_count: *session_count,
+            status_counts,
+            running_sessions,
+            last_activity_at,
+            sessions,
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for ProjectFrame {

@@ -4,7 +4,7 @@ use super::{MessageBrief, SessionBrief, wire};
 use crate::RawJson;
 use crate::open_enum::open_enum;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 open_enum! {
     /// Why a stream ended.
@@ -258,9 +258,8 @@ impl<'de> Deserialize<'de> for StreamFrame {
 }
 
 /// One frame of a wait.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "stream", rename_all = "snake_case", rename_all_fields = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(tag = "stream", rename_all = "snake_case", rename_all_fields = "camelCase"))]
 #[non_exhaustive]
 pub enum WaitFrame {
     /// The session and its last messages, at the start and at the end.
@@ -268,17 +267,14 @@ pub enum WaitFrame {
         /// The schema version.
         schema_version: u32,
         /// The request's id, only if it had one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// Which payload.
         phase: WaitPhase,
         /// How the wait ended, on the last payload.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<WaitStatus>,
         /// The session.
         session: Box<SessionBrief>,
         /// Its last messages; absent with `finalShow: false` on the last payload.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         messages: Option<Vec<MessageBrief>>,
     },
     /// Last frame.
@@ -286,11 +282,65 @@ pub enum WaitFrame {
         /// The schema version.
         schema_version: u32,
         /// The request's id, only if it had one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
         /// Why.
         reason: EndReason,
     },
+}
+
+impl Serialize for WaitFrame {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Wait { schema_version, request_id, phase, status, session, messages } => VersionedFrame {
+                phase: Some(phase),
+                status: status.as_ref(),
+                session: Some(session),
+                messages: messages.as_deref(),
+                ..VersionedFrame::new(*schema_version, "wait", request_id)
+            },
+            Self::End { schema_version, request_id, reason } => VersionedFrame::end(*schema_version, request_id, reason),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// A frame that tells its schema version, which comes first (§5.5c, §5.5d); an internally tagged enum
+/// would begin with its tag.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct VersionedFrame<'a> {
+    pub(super) schema_version: u32,
+    pub(super) stream: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) request_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) phase: Option<&'a WaitPhase>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) status: Option<&'a WaitStatus>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<&'a SessionBrief>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) session_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) messages: Option<&'a [MessageBrief]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) data: Option<&'a RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<&'a EndReason>,
+}
+
+impl<'a> VersionedFrame<'a> {
+    pub(super) fn new(schema_version: u32, stream: &'static str, request_id: &'a Option<String>) -> Self {
+        Self { schema_version, stream, request_id: request_id.as_deref(), ..Self::default() }
+    }
+
+    pub(super) fn event(schema_version: u32, request_id: &'a Option<String>, session_id: &'a str, data: &'a RawJson) -> Self {
+        Self { session_id: Some(session_id), data: Some(data), ..Self::new(schema_version, "event", request_id) }
+    }
+
+    pub(super) fn end(schema_version: u32, request_id: &'a Option<String>, reason: &'a EndReason) -> Self {
+        Self { reason: Some(reason), ..Self::new(schema_version, "end", request_id) }
+    }
 }
 
 impl<'de> Deserialize<'de> for WaitFrame {

@@ -63,7 +63,7 @@ impl WatchArgs {
 
 impl FollowArgs {
     pub async fn run(self, engine: &Engine, output: &mut Output) -> Result<(), Failure> {
-        stream::print(SessionFollow { session_id: self.id, tail: self.tail }, engine, output).await
+        stream::follow(SessionFollow { session_id: self.id, tail: self.tail }, engine, output).await
     }
 }
 
@@ -84,6 +84,6 @@ impl WaitArgs {
             message_id: self.message,
             until_idle: self.until_idle.then_some(true),
         };
-        stream::print(wait, engine, output).await
+        stream::wait(wait, engine, output).await
     }
 }
