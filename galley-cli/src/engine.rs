@@ -1,7 +1,7 @@
 //! Where answers come from: the Core behind the socket, the database's file, or a Core of our own.
 
 use crate::args::Global;
-use galley_client::protocol::socket::{Access, Command, CoreInfoGet, Ping, RuntimeCheck, SessionWait};
+use galley_client::protocol::socket::{Access, Command, CoreInfoGet, Ping, StreamCommand};
 use galley_client::{Answer, Client, Error, Frames, SocketTransport};
 use galley_core::{Core, paths};
 use std::path::{Path, PathBuf};
@@ -66,15 +66,17 @@ impl Engine {
         if C::ACCESS == Access::Core {
             return ask.await;
         }
-        let patience = if C::NAME == RuntimeCheck::NAME { Duration::MAX } else { WEDGED };
+        // What starts an agent takes its time.
+        let patience = if C::ACCESS == Access::Config { Duration::MAX } else { WEDGED };
         match tokio::time::timeout(patience, ask).await {
             Err(_) | Ok(Err(Error::Unavailable(_) | Error::TimedOut(_))) => self.file()?.answer(command).await,
             Ok(answer) => answer,
         }
     }
 
-    /// Opens a wait, and returns its first frame; from the file when there is no Core that answers.
-    pub async fn wait(&self, command: SessionWait) -> Result<(bytes::Bytes, Frames), Error> {
+    /// Opens a stream whose first frame comes at once, and returns that frame; from the file when
+    /// there is no Core that answers.
+    pub async fn open<C: StreamCommand + Clone + 'static>(&self, command: C) -> Result<(bytes::Bytes, Frames), Error> {
         let open = async |client: &Client| {
             let mut frames = client.frames(command.clone()).await?;
             match frames.next().await {

@@ -15,7 +15,7 @@ mod serve;
 mod signals;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use engine::Engine;
 use output::{Failure, Output};
 use std::ffi::OsString;
@@ -47,12 +47,15 @@ async fn dispatch(cli: Cli) -> i32 {
     let result = match cli.command {
         Command::Serve(args) => return serve::serve(*args, &engine).await,
         Command::Run(args) => return run::run(args, &engine).await,
+        Command::Completions { shell } => output.completions(shell, &mut Cli::command()),
         Command::Version => commands::meta::version(&mut output),
         Command::Status => commands::meta::status(&engine, &mut output).await,
         Command::Health => commands::meta::health(&engine, &mut output).await,
         Command::Sessions(command) => command.run(&engine, &mut output).await,
         Command::Session(command) => command.run(&engine, &mut output).await,
         Command::Approval(command) => command.run(&engine, &mut output).await,
+        Command::Project(command) => command.run(&engine, &mut output).await,
+        Command::Llm(command) => command.run(&engine, &mut output).await,
         Command::Runtime(command) => command.run(&engine, &mut output).await,
         Command::Core(command) => command.run(&engine, &mut output).await,
     };

@@ -1,5 +1,6 @@
 //! What Agent API commands print: JSON lines on standard output, and nothing else anywhere.
 
+use clap_complete::Shell;
 use galley_client::Error;
 use galley_client::protocol::socket::{ErrorBody, ErrorTag};
 use serde_json::value::RawValue;
@@ -55,6 +56,15 @@ impl Output {
     pub fn rows(&mut self, array: &[u8]) -> Result<(), Failure> {
         let rows: Vec<&RawValue> = serde_json::from_slice(array).map_err(|error| Error::Protocol(format!("a list was expected: {error}")))?;
         rows.into_iter().try_for_each(|row| self.line(row.get().as_bytes()))
+    }
+
+    /// Prints the script that completes a command line in a shell.
+    pub fn completions(&mut self, shell: Shell, command: &mut clap::Command) -> Result<(), Failure> {
+        // Written as a whole first: the generator does not survive a reader that goes away.
+        let mut script = Vec::new();
+        clap_complete::generate(shell, command, "galley", &mut script);
+        self.0.write_all(&script)?;
+        Ok(())
     }
 
     /// Lets the reader have what was printed.

@@ -7,7 +7,8 @@ use crate::paths;
 use crate::reads::{CoreView, ReadContext};
 #[cfg(unix)]
 use crate::runner::Listed;
-use crate::runner::{Descriptors, Runner, RunnerManager, ShellBackend, check_runtime, start_runtime};
+use crate::runner::{Descriptors, Runner, RunnerManager, ShellBackend, start_runtime};
+use crate::runtimes::Runtimes;
 use crate::server::{ChannelLink, Counters, SocketServer, serve};
 use crate::session::{Host, Input, Limits, Sessions};
 use crate::store::{ReadStore, SessionStore, SqliteStore};
@@ -17,9 +18,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use galley_client::{Client, Connection, Transport};
 use galley_protocol::framing::MAX_LINE;
-use galley_protocol::socket::{
-    ApprovalMode, Backend as BackendKind, CoreCounters, CoreInfo, CoreLimits, CorePaths, EndReason, LiveSummary, RuntimeCheckResult,
-};
+use galley_protocol::socket::{ApprovalMode, Backend as BackendKind, CoreCounters, CoreInfo, CoreLimits, CorePaths, EndReason, LiveSummary};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -367,11 +366,10 @@ impl Inner {
         self.predecessors.get_or_init(|| self.manager.sweep_predecessors()).await;
     }
 
-    /// `runtime.check`.
-    pub(crate) async fn check_runtime(&self, name: &str) -> Result<RuntimeCheckResult, Error> {
-        let config = self.config()?;
+    /// What the `runtime` commands work on. Nothing an earlier Core left behind is in their way.
+    pub(crate) async fn runtimes(&self) -> Runtimes<'_> {
         self.end_predecessors().await;
-        check_runtime(&self.manager, paths::data_dir_of(&self.database), config.runtime(name)?).await
+        Runtimes { manager: &self.manager, data_dir: paths::data_dir_of(&self.database), file: &self.config }
     }
 
     fn shell(&self) -> ShellBackend {

@@ -11,6 +11,7 @@ pub mod paths;
 mod read_only;
 mod reads;
 pub mod runner;
+mod runtimes;
 mod server;
 mod session;
 mod store;

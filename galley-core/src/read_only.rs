@@ -4,14 +4,18 @@ use crate::config::{Config, ConfigFile};
 use crate::error::Error;
 use crate::paths;
 use crate::reads::{self, CoreView, PolledChanges, ReadContext, WaitStream};
-use crate::runner::{RunnerManager, check_runtime};
-use crate::server::{Answer, Call, ChannelLink, Counters, Responder, serve};
+use crate::runner::RunnerManager;
+use crate::runtimes::Runtimes;
+use crate::server::{Answer, Call, ChannelLink, Counters, InstallStream, Responder, serve};
 use crate::store::{ReadStore, SqliteReader};
 use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use galley_client::{Connection, Transport};
-use galley_protocol::socket::{COMMANDS, Command, RuntimeAdd, RuntimeCheck, RuntimeCheckResult, SessionWait, StreamCommand};
+use galley_protocol::socket::{
+    COMMANDS, Command, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeInstall, RuntimeRemove, RuntimeUse, SessionWait,
+    StreamCommand,
+};
 use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,8 +70,13 @@ impl Responder for Inner {
         let args = call.args.as_deref();
         match call.command.as_str() {
             SessionWait::NAME => return Answer::stream(self.wait(&call).await),
-            RuntimeAdd::NAME => return Answer::once(reads::arguments(RuntimeAdd::NAME, args).and_then(|add: RuntimeAdd| self.config.add(&add))),
+            RuntimeAdd::NAME => return Answer::once(self.add(args).await),
             RuntimeCheck::NAME => return Answer::once(self.check(args).await),
+            RuntimeRemove::NAME => return Answer::once(reads::arguments(RuntimeRemove::NAME, args).and_then(|args| self.config.remove(&args))),
+            RuntimeUse::NAME => {
+                return Answer::once(reads::arguments(RuntimeUse::NAME, args).and_then(|args: RuntimeUse| self.config.set_current(&args.name)));
+            }
+            RuntimeInstall::NAME => return Answer::stream(self.install(&call)),
             _ => {}
         }
         match reads::answer(self.as_ref(), &call.command, call.args.as_deref()).await {
@@ -96,11 +105,28 @@ impl Inner {
 }
 
 impl Inner {
+    async fn add(&self, args: Option<&RawValue>) -> Result<RuntimeBrief, Error> {
+        let add = reads::arguments(RuntimeAdd::NAME, args)?;
+        self.runtimes(&self.manager()).add(add).await
+    }
+
     async fn check(&self, args: Option<&RawValue>) -> Result<RuntimeCheckResult, Error> {
-        let args: RuntimeCheck = reads::arguments(RuntimeCheck::NAME, args)?;
-        // Marked as this file's, not as a Core's: no Core takes it for something left behind.
-        let manager = RunnerManager::new(self.config.path());
-        check_runtime(&manager, &self.data_dir, self.config.get()?.runtime(&args.name)?).await
+        let check = reads::arguments(RuntimeCheck::NAME, args)?;
+        self.runtimes(&self.manager()).check(self.config.get()?.as_ref(), check).await
+    }
+
+    fn install(self: Arc<Self>, call: &Call) -> Result<InstallStream, Error> {
+        let install = reads::arguments(RuntimeInstall::NAME, call.args.as_deref())?;
+        Ok(InstallStream::start(call.request_id.clone(), async move |progress| self.runtimes(&self.manager()).install(install, progress).await))
+    }
+
+    /// Marked as this file's, not as a Core's: no Core takes what it starts for something left behind.
+    fn manager(&self) -> RunnerManager {
+        RunnerManager::new(self.config.path())
+    }
+
+    fn runtimes<'a>(&'a self, manager: &'a RunnerManager) -> Runtimes<'a> {
+        Runtimes { manager, data_dir: &self.data_dir, file: &self.config }
     }
 }
 

@@ -5,7 +5,9 @@ use crate::engine::Engine;
 use crate::output::{Failure, Output};
 use clap::{Args, Subcommand, ValueEnum};
 use galley_client::protocol::ipc::Decision;
-use galley_client::protocol::socket::{ApprovalList, ApprovalMode, ApprovalModeSet, ApprovalRespond, ApprovalStateFilter};
+use galley_client::protocol::socket::{
+    ApprovalList, ApprovalMode, ApprovalModeSet, ApprovalRespond, ApprovalRevoke, ApprovalRules, ApprovalStateFilter,
+};
 
 #[derive(Debug, Subcommand)]
 pub enum ApprovalCommand {
@@ -15,6 +17,16 @@ pub enum ApprovalCommand {
     /// Answer an approval; the first answer wins
     #[command(after_help = "Example:\n  galley approval respond appr_1 allow_once")]
     Respond(RespondArgs),
+    /// List the rules that make approvals needless
+    #[command(after_help = "Example:\n  galley approval rules --scope=global")]
+    Rules {
+        /// Only those of this scope: global, ungrouped, or a project's id
+        #[arg(long, value_name = "SCOPE")]
+        scope: Option<String>,
+    },
+    /// Take a rule back, in live runners too; print those that remain in its scope
+    #[command(after_help = "Example:\n  galley approval revoke code_run --scope=global")]
+    Revoke(RevokeArgs),
     /// Set how approvals are handled
     #[command(after_help = "Example:\n  galley approval mode auto --session=sess_1")]
     Mode(ModeArgs),
@@ -63,6 +75,17 @@ enum Answer {
 }
 
 #[derive(Debug, Args)]
+pub struct RevokeArgs {
+    /// The tool
+    tool: String,
+    /// The rule's scope: global, ungrouped, or a project's id
+    #[arg(long, value_name = "SCOPE")]
+    scope: String,
+    #[command(flatten)]
+    audit: Audit,
+}
+
+#[derive(Debug, Args)]
 pub struct ModeArgs {
     /// The mode
     mode: Mode,
@@ -101,6 +124,10 @@ impl ApprovalCommand {
                 let Audit { supervisor, reason } = args.audit;
                 let respond = ApprovalRespond { id: args.approval, session_id: args.session, decision, supervisor, reason };
                 output.line(&engine.answer(respond).await?.result)
+            }
+            Self::Rules { scope } => output.rows(&engine.answer(ApprovalRules { scope }).await?.result),
+            Self::Revoke(RevokeArgs { tool, scope, audit: Audit { supervisor, reason } }) => {
+                output.rows(&engine.answer(ApprovalRevoke { tool, scope, supervisor, reason }).await?.result)
             }
             Self::Mode(args) => {
                 let mode = match args.mode {

@@ -1,9 +1,10 @@
 //! `galley sessions`: many sessions.
 
+use super::stream;
 use crate::engine::Engine;
 use crate::output::{Failure, Output};
 use clap::{Args, Subcommand};
-use galley_client::protocol::socket::{Archived, SessionsList, SessionsSearch};
+use galley_client::protocol::socket::{Archived, SessionsList, SessionsSearch, SessionsWatch};
 
 /// Rows asked for at a time, so that a long list is never in memory as a whole.
 const PAGE: u32 = 500;
@@ -13,6 +14,13 @@ pub enum SessionsCommand {
     /// List sessions: pinned first, then the latest first
     #[command(after_help = "Example:\n  galley sessions list --status=running")]
     List(ListArgs),
+    /// Stream what keeps a list of all sessions true
+    #[command(after_help = "Example:\n  galley sessions watch")]
+    Watch {
+        /// Go on after this revision of an earlier stream
+        #[arg(long, value_name = "REVISION")]
+        since: Option<u64>,
+    },
     /// Search what was said
     #[command(after_help = "Example:\n  galley sessions search \"ndjson\"")]
     Search(SearchArgs),
@@ -65,6 +73,7 @@ impl SessionsCommand {
     pub async fn run(self, engine: &Engine, output: &mut Output) -> Result<(), Failure> {
         match self {
             Self::List(args) => list(args, engine, output).await,
+            Self::Watch { since } => stream::print_live(SessionsWatch { since_revision: since }, engine, output).await,
             Self::Search(args) => {
                 let search = SessionsSearch {
                     query: args.query,

@@ -6,6 +6,11 @@
 //! [runtimes.helper]
 //! backend = "process"
 //! command = ["python3", "/opt/helper/agent.py"]
+//! env = { HELPER_LANGUAGE = "en" }
+//!
+//! [runtimes.external]
+//! backend = "genericagent"
+//! ga_path = "/home/mira/GenericAgent"
 //! ```
 //!
 //! The file is the user's: keys this version does not know stay, and so do comments.
@@ -13,16 +18,21 @@
 mod file;
 
 pub use file::ConfigFile;
+pub(crate) use file::requested;
 
 use crate::error::Error;
 use galley_protocol::socket::{Backend, RuntimeBrief, RuntimeKind};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml_edit::{Document, Item, TableLike, Value};
 
 /// Names that are the built-in shell until something is configured under them.
 const BUILT_IN: [&str; 2] = ["managed", "shell"];
+
+/// Name of the runtime that `runtime.install` makes.
+pub(crate) const INSTALLED: &str = "managed";
 
 /// Words that `--runtime` gives a meaning of its own; no runtime is called so.
 const RESERVED: [&str; 2] = ["current", "all"];
@@ -45,6 +55,12 @@ pub struct Runtime {
     pub command: Vec<String>,
     /// The agent's folder, when it has one.
     pub ga_path: Option<PathBuf>,
+    /// The interpreter, when one is named; for `genericagent`.
+    pub python: Option<PathBuf>,
+    /// The file with the models' settings, when one is named; for `genericagent`.
+    pub key_file: Option<PathBuf>,
+    /// Variables for its environment.
+    pub env: BTreeMap<String, String>,
 }
 
 impl Default for Config {
@@ -118,7 +134,9 @@ impl Config {
             label: runtime.label().to_owned(),
             current: runtime.name == self.current,
             command: (!runtime.command.is_empty()).then(|| runtime.command.clone()),
-            ga_path: runtime.ga_path.as_ref().map(|path| path.to_string_lossy().into_owned()),
+            ga_path: text(runtime.ga_path.as_ref()),
+            python: text(runtime.python.as_ref()),
+            key_file: text(runtime.key_file.as_ref()),
             problem: runtime.problem(),
         }
     }
@@ -146,27 +164,38 @@ impl Config {
 impl Runtime {
     /// The built-in shell under `name`.
     pub fn shell(name: impl Into<String>) -> Self {
-        Self { name: name.into(), backend: Backend::Shell, command: Vec::new(), ga_path: None }
+        Self::new(name, Backend::Shell)
     }
 
     /// A program that speaks IPC v0.1: `command` is the program and its arguments.
     pub fn process(name: impl Into<String>, command: Vec<String>) -> Self {
-        Self { name: name.into(), backend: Backend::Process, command, ga_path: None }
+        Self { command, ..Self::new(name, Backend::Process) }
+    }
+
+    /// A GenericAgent in the folder `ga_path`.
+    pub fn generic_agent(name: impl Into<String>, ga_path: impl Into<PathBuf>) -> Self {
+        Self { ga_path: Some(ga_path.into()), ..Self::new(name, Backend::GenericAgent) }
+    }
+
+    /// Without any setting.
+    fn new(name: impl Into<String>, backend: Backend) -> Self {
+        Self { name: name.into(), backend, command: Vec::new(), ga_path: None, python: None, key_file: None, env: BTreeMap::new() }
     }
 
     /// Whose agent it is: Galley's own, or the user's.
     pub fn kind(&self) -> RuntimeKind {
         match self.backend {
             Backend::Shell => RuntimeKind::Managed,
+            Backend::GenericAgent if self.name == INSTALLED => RuntimeKind::Managed,
             _ => RuntimeKind::External,
         }
     }
 
     /// Its name for people.
     pub fn label(&self) -> &str {
-        match self.backend.as_str() {
-            "shell" => "Galley",
-            "genericagent" => "Attached GenericAgent",
+        match (&self.backend, self.kind()) {
+            (_, RuntimeKind::Managed) => "Galley",
+            (Backend::GenericAgent, _) => "Attached GenericAgent",
             _ => &self.name,
         }
     }
@@ -184,15 +213,32 @@ impl Runtime {
                 return Some(problem);
             }
         }
-        let folder = self.ga_path.as_ref()?;
+        let generic_agent = self.backend == Backend::GenericAgent;
+        if let Some(python) = self.python.as_ref().filter(|_| generic_agent)
+            && let Some(problem) = program_problem(&python.to_string_lossy())
+        {
+            return Some(problem);
+        }
+        if let Some(file) = self.key_file.as_ref().filter(|file| generic_agent && !file.is_file()) {
+            return Some(format!("key_file {} is no file", file.display()));
+        }
+        let Some(folder) = &self.ga_path else {
+            return generic_agent.then(|| "it has no ga_path; set the folder of the GenericAgent".into());
+        };
         if !folder.is_absolute() {
             Some(format!("ga_path {} is not absolute", folder.display()))
         } else if !folder.is_dir() {
             Some(format!("ga_path {} is no folder", folder.display()))
+        } else if generic_agent && !folder.join("agentmain.py").is_file() {
+            Some(format!("ga_path {} is no GenericAgent: it has no agentmain.py", folder.display()))
         } else {
             None
         }
     }
+}
+
+fn text(path: Option<&PathBuf>) -> Option<String> {
+    path.map(|path| path.to_string_lossy().into_owned())
 }
 
 fn program_problem(program: &str) -> Option<String> {
@@ -249,7 +295,21 @@ impl Source<'_> {
             backend: Backend::from(backend),
             command: self.command(table, &key)?,
             ga_path: self.string(table, &key, "ga_path")?.map(PathBuf::from),
+            python: self.string(table, &key, "python")?.map(PathBuf::from),
+            key_file: self.string(table, &key, "key_file")?.map(PathBuf::from),
+            env: self.env(table, &key)?,
         })
+    }
+
+    fn env(&self, table: &dyn TableLike, parent: &str) -> Result<BTreeMap<String, String>, Error> {
+        let Some(item) = table.get("env") else { return Ok(BTreeMap::new()) };
+        let key = format!("{parent}.env");
+        let variables = item.as_table_like().ok_or_else(|| self.wrong(item.span(), &key, "must be a table of variables, each a string"))?;
+        let read = |(name, item): (&str, &Item)| match item.as_str() {
+            Some(value) => Ok((name.to_owned(), value.to_owned())),
+            None => Err(self.wrong(item.span(), &format!("{key}.{name}"), "must be a string, in quotes")),
+        };
+        variables.iter().map(read).collect()
     }
 
     fn string<'t>(&self, table: &'t dyn TableLike, parent: &str, key: &str) -> Result<Option<&'t str>, Error> {

@@ -51,7 +51,7 @@ fn a_runtime_is_read_with_its_command_as_list_or_line() {
     assert_eq!(config.runtime("helper").unwrap().label(), "helper");
     let external = config.runtime("external").unwrap();
     assert_eq!(external.label(), "Attached GenericAgent");
-    assert!(external.problem().unwrap().contains("genericagent"));
+    assert!(external.problem().unwrap().contains("/nowhere is no folder"));
     let briefs = config.briefs();
     assert_eq!(briefs.iter().filter(|brief| brief.current).map(|brief| brief.name.as_str()).collect::<Vec<_>>(), ["helper"]);
 }
@@ -169,4 +169,34 @@ fn many_writers_lose_nothing() {
         }
     });
     assert_eq!(file.get().unwrap().runtimes().len(), 8 + BUILT_IN.len());
+}
+
+#[test]
+fn a_generic_agent_is_written_and_read_with_its_settings() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = ConfigFile::new(dir.path().join("config.toml"));
+    let request = RuntimeAdd {
+        name: "external".into(),
+        backend: Some(Backend::GenericAgent),
+        ga_path: Some(dir.path().to_string_lossy().into_owned()),
+        python: Some("/bin/sh".into()),
+        key_file: Some("/nowhere/mykey.py".into()),
+        env: Some([("GA_LANG".to_owned(), "en".to_owned())].into()),
+        ..RuntimeAdd::default()
+    };
+    let brief = file.add(&request).unwrap();
+    assert!(brief.problem.unwrap().contains("key_file /nowhere/mykey.py"));
+    let config = file.get().unwrap();
+    let runtime = config.runtime("external").unwrap();
+    assert_eq!((runtime.python.as_deref(), runtime.env["GA_LANG"].as_str()), (Some(Path::new("/bin/sh")), "en"));
+    file.add(&RuntimeAdd { key_file: None, replace: Some(true), ..request.clone() }).unwrap();
+    assert!(file.get().unwrap().runtime("external").unwrap().problem().unwrap().contains("agentmain.py"));
+    for wrong in [
+        RuntimeAdd { name: "a".into(), ga_path: None, ..request.clone() },
+        RuntimeAdd { name: "b".into(), command: Some("sh".into()), ..request.clone() },
+        RuntimeAdd { name: "c".into(), backend: Some(Backend::Shell), ..request.clone() },
+        RuntimeAdd { name: "d".into(), env: Some([("A=B".to_owned(), String::new())].into()), ..request },
+    ] {
+        assert!(matches!(file.add(&wrong), Err(Error::InvalidArgs { .. })), "{wrong:?}");
+    }
 }

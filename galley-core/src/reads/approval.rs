@@ -1,9 +1,9 @@
-//! `approval.list`.
+//! `approval.list` and `approval.rules`.
 
 use super::{ReadContext, session, unknown_word};
 use crate::error::Error;
-use crate::store::ApprovalQuery;
-use galley_protocol::socket::{Approval, ApprovalList, ApprovalStateFilter};
+use crate::store::{self, ApprovalQuery};
+use galley_protocol::socket::{Approval, ApprovalList, ApprovalRules, ApprovalStateFilter, Rule};
 
 pub(super) async fn list(context: &dyn ReadContext, args: ApprovalList) -> Result<Vec<Approval>, Error> {
     let all = match args.state {
@@ -15,4 +15,9 @@ pub(super) async fn list(context: &dyn ReadContext, args: ApprovalList) -> Resul
         session::find(context.store(), session_id).await?;
     }
     context.store().approvals(&ApprovalQuery { session_id: args.session_id, id: None, all }).await
+}
+
+pub(super) async fn rules(context: &dyn ReadContext, args: ApprovalRules) -> Result<Vec<Rule>, Error> {
+    let rules = context.store().rules_of(args.scope.as_deref()).await?;
+    Ok(rules.into_iter().map(store::Rule::into_brief).collect())
 }

@@ -3,12 +3,12 @@
 use super::{CoreView, ReadContext};
 use crate::config::{Config, Runtime};
 use crate::error::Error;
+use crate::runner::key_file;
 use galley_protocol::ipc::PROTOCOL_VERSION;
 use galley_protocol::socket::{
     ACCEPTED_SCHEMA_VERSIONS, CheckStatus, HealthCheck, HealthGet, HealthReport, Ping, Pong, SCHEMA_VERSION, StatusGet, StatusSummary, Version,
     VersionGet,
 };
-use std::path::Path;
 
 pub(super) fn ping(_: &Ping) -> Pong {
     Pong { pong: true }
@@ -50,21 +50,25 @@ fn check(id: impl Into<String>, status: CheckStatus, detail: impl Into<String>) 
     HealthCheck { id: id.into(), status, detail: Some(detail.into()) }
 }
 
-/// `ga_path` and `mykey_py`, of the first runtime that has a folder.
+/// `ga_path` and `mykey_py`, of the current runtime if it has a folder, else of the first that has.
 fn agent_folder(config: Option<&Config>) -> [HealthCheck; 2] {
-    let folder = config.into_iter().flat_map(Config::runtimes).find_map(|runtime| runtime.ga_path.as_deref());
-    let Some(folder) = folder else {
+    let current = config.into_iter().filter_map(|config| config.runtime("current").ok());
+    let found = current.chain(config.into_iter().flat_map(Config::runtimes)).find_map(|runtime| Some((runtime, runtime.ga_path.as_deref()?)));
+    let Some((runtime, folder)) = found else {
         return [
             check("ga_path", CheckStatus::Warn, "no runtime has an agent's folder; the built-in shell needs none"),
             check("mykey_py", CheckStatus::Warn, "there is no ga_path to look in"),
         ];
     };
-    let exists = |id, path: &Path, there: bool, what| match there {
-        true => check(id, CheckStatus::Ok, path.display().to_string()),
-        false => check(id, CheckStatus::Fail, format!("{} is no {what}", path.display())),
+    let path = match folder.is_dir() {
+        true => check("ga_path", CheckStatus::Ok, folder.display().to_string()),
+        false => check("ga_path", CheckStatus::Fail, format!("{} is no directory", folder.display())),
     };
-    let keys = folder.join("mykey.py");
-    [exists("ga_path", folder, folder.is_dir(), "directory"), exists("mykey_py", &keys, keys.is_file(), "file")]
+    let keys = match key_file(runtime, folder) {
+        Some(file) => check("mykey_py", CheckStatus::Ok, file.display().to_string()),
+        None => check("mykey_py", CheckStatus::Fail, format!("no mykey.py or mykey.json is where the agent in {} looks", folder.display())),
+    };
+    [path, keys]
 }
 
 fn core_socket(core: Option<CoreView>) -> HealthCheck {

@@ -4,7 +4,10 @@
 
 mod approval;
 mod changes;
+mod export;
+pub mod llm;
 mod meta;
+pub mod project;
 mod runtime;
 pub mod session;
 mod sessions;
@@ -20,8 +23,8 @@ use crate::error::Error;
 use crate::store::{Page, ReadStore};
 use galley_protocol::RawJson;
 use galley_protocol::socket::{
-    ApprovalList, Command, HealthGet, LiveSummary, Ping, RuntimeList, SessionBriefGet, SessionShow, SessionsList, SessionsSearch, StatusGet,
-    VersionGet,
+    ApprovalList, ApprovalRules, Command, HealthGet, LiveSummary, LlmList, Ping, ProjectBriefGet, ProjectList, ProjectShow, RuntimeList, RuntimeShow,
+    SessionBriefGet, SessionExport, SessionQueue, SessionShow, SessionsList, SessionsSearch, StatusGet, VersionGet,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -92,6 +95,14 @@ async fn read(context: &dyn ReadContext, command: &str, args: Option<&RawValue>)
         SessionsSearch::NAME => Reply::to::<SessionsSearch>(&sessions::search(context, arguments(command, args)?).await?),
         SessionBriefGet::NAME => Reply::to::<SessionBriefGet>(&session::brief(context, arguments(command, args)?).await?),
         SessionShow::NAME => Reply::to::<SessionShow>(&session::show(context, arguments(command, args)?).await?),
+        SessionQueue::NAME => Reply::to::<SessionQueue>(&session::queue(context, arguments(command, args)?).await?),
+        SessionExport::NAME => Reply::to::<SessionExport>(&export::export(context, arguments(command, args)?).await?),
+        ApprovalRules::NAME => Reply::to::<ApprovalRules>(&approval::rules(context, arguments(command, args)?).await?),
+        LlmList::NAME => Reply::to::<LlmList>(&llm::list(context, arguments(command, args)?).await?),
+        ProjectList::NAME => Reply::to::<ProjectList>(&project::list(context, arguments(command, args)?).await?),
+        ProjectBriefGet::NAME => Reply::to::<ProjectBriefGet>(&project::brief(context, arguments(command, args)?).await?),
+        ProjectShow::NAME => Reply::to::<ProjectShow>(&project::show(context, arguments(command, args)?).await?),
+        RuntimeShow::NAME => Reply::to::<RuntimeShow>(&runtime::show(context, &arguments(command, args)?)?),
         ApprovalList::NAME => Reply::to::<ApprovalList>(&approval::list(context, arguments(command, args)?).await?),
         RuntimeList::NAME => Reply::to::<RuntimeList>(&runtime::list(context, &arguments(command, args)?)?),
         _ => return Ok(None),

@@ -1,9 +1,9 @@
-//! `session.brief` and `session.show`.
+//! `session.brief`, `session.show`, `session.queue`.
 
 use super::ReadContext;
 use crate::error::Error;
 use crate::store::{MessageQuery, ReadStore};
-use galley_protocol::socket::{MessageBrief, SessionBrief, SessionBriefGet, SessionShow};
+use galley_protocol::socket::{MessageBrief, QueueItem, SessionBrief, SessionBriefGet, SessionQueue, SessionShow};
 
 pub(super) async fn brief(context: &dyn ReadContext, args: SessionBriefGet) -> Result<SessionBrief, Error> {
     find(context.store(), &args.session_id).await
@@ -23,6 +23,11 @@ pub(super) async fn show(context: &dyn ReadContext, args: SessionShow) -> Result
         internal: args.internal.unwrap_or(false),
     };
     store.messages(&query).await
+}
+
+pub(super) async fn queue(context: &dyn ReadContext, args: SessionQueue) -> Result<Vec<QueueItem>, Error> {
+    find(context.store(), &args.session_id).await?;
+    context.store().queue(&args.session_id).await
 }
 
 /// The session, or `not_found`.

@@ -1,6 +1,6 @@
 //! `sessions.list` and `sessions.search`.
 
-use super::{ReadContext, check_limit, unknown_word};
+use super::{ReadContext, check_limit, project, unknown_word};
 use crate::error::Error;
 use crate::store::{Page, RuntimeFilter, SearchQuery, SessionQuery};
 use galley_protocol::socket::{Archived, RuntimeKind, SearchHit, SessionBrief, SessionStatus, SessionsList, SessionsSearch};
@@ -10,6 +10,7 @@ const HITS: u32 = 20;
 
 pub(super) async fn list(context: &dyn ReadContext, args: SessionsList) -> Result<Page<SessionBrief>, Error> {
     check_limit(args.limit)?;
+    check_project(context, args.project_id.as_deref()).await?;
     if let Some(SessionStatus::Unknown(word)) = &args.status {
         return Err(unknown_word("status", word, SessionStatus::WORDS));
     }
@@ -29,6 +30,7 @@ pub(super) async fn list(context: &dyn ReadContext, args: SessionsList) -> Resul
 
 pub(super) async fn search(context: &dyn ReadContext, args: SessionsSearch) -> Result<Vec<SearchHit>, Error> {
     check_limit(args.limit)?;
+    check_project(context, args.project_id.as_deref()).await?;
     let query = SearchQuery {
         query: args.query,
         runtime: runtime(context, args.runtime.as_deref())?,
@@ -38,6 +40,13 @@ pub(super) async fn search(context: &dyn ReadContext, args: SessionsSearch) -> R
         limit: args.limit.unwrap_or(HITS),
     };
     context.store().search(&query).await
+}
+
+async fn check_project(context: &dyn ReadContext, id: Option<&str>) -> Result<(), Error> {
+    match id {
+        Some(id) => project::find(context.store(), id).await.map(drop),
+        None => Ok(()),
+    }
 }
 
 /// Whose sessions `word` means: of a kind, or of a runtime by name. A runtime that is configured no

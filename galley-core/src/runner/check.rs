@@ -1,6 +1,7 @@
 //! Starting a runtime for real, to see whether it works.
 
 use super::backend::Runner;
+use super::genericagent;
 use super::manager::RunnerManager;
 use super::process::ProcessBackend;
 use super::shell::ShellBackend;
@@ -8,8 +9,9 @@ use super::{Backend, StartSpec};
 use crate::config::Runtime;
 use crate::error::{Error, StartCause};
 use crate::session::{admit, describe_exit};
-use galley_protocol::ipc::{Event, PROTOCOL_VERSION, Ready};
+use galley_protocol::ipc::{ErrorEvent, Event, PROTOCOL_VERSION, Ready, Severity};
 use galley_protocol::socket::{Backend as BackendKind, RuntimeCheckResult};
+use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -26,7 +28,11 @@ pub async fn start_runtime(manager: &RunnerManager, data_dir: &Path, runtime: &R
     }
     let backend: Box<dyn Backend> = match &runtime.backend {
         BackendKind::Shell => Box::new(ShellBackend::new(manager, data_dir)),
-        BackendKind::Process => Box::new(ProcessBackend::new(manager, runtime.command.clone(), runtime.ga_path.clone(), Vec::new())?),
+        BackendKind::Process => {
+            let env = runtime.env.clone().into_iter().collect();
+            Box::new(ProcessBackend::new(manager, runtime.command.clone(), runtime.ga_path.clone(), env)?)
+        }
+        BackendKind::GenericAgent => Box::new(genericagent::backend(manager, data_dir, runtime)?),
         other => return Err(Error::runner(StartCause::RuntimeInvalid, format!("runtime {} has the unknown backend {other}", runtime.name))),
     };
     manager.start(backend.as_ref(), spec).await
@@ -47,8 +53,9 @@ pub async fn check_runtime(manager: &RunnerManager, data_dir: &Path, runtime: &R
     let exit = runner.exit.await.unwrap_or_default();
     let failed = |cause, message| Error::Runner { cause, message, stderr_tail: exit.stderr_tail.clone(), detail: None };
     let ready = match ready {
-        Ok(Some(ready)) => ready,
-        Ok(None) => return Err(failed(StartCause::RunnerExited, format!("{} before it was ready", describe_exit(&exit)))),
+        Ok(Ok(ready)) => ready,
+        Ok(Err(Some(reason))) => return Err(refused(&reason, exit.stderr_tail)),
+        Ok(Err(None)) => return Err(failed(StartCause::RunnerExited, format!("{} before it was ready", describe_exit(&exit)))),
         Err(_) => return Err(failed(StartCause::ReadyTimeout, format!("it was not ready within {} s", READY.as_secs()))),
     };
     if ready.protocol_version != PROTOCOL_VERSION {
@@ -65,12 +72,26 @@ pub async fn check_runtime(manager: &RunnerManager, data_dir: &Path, runtime: &R
     })
 }
 
-/// The runner's `ready`; `None` when it ended without one.
-async fn first_ready(runner: &mut Runner, session_id: &str) -> Option<Ready> {
+/// The runner's `ready`; without one, the last serious error it reported.
+async fn first_ready(runner: &mut Runner, session_id: &str) -> Result<Ready, Option<ErrorEvent>> {
+    let mut reason = None;
     while let Some(line) = runner.lines.recv().await {
-        if let Ok(Event::Ready(ready)) = Event::from_line(&admit(session_id, line).line) {
-            return Some(ready);
+        match Event::from_line(&admit(session_id, line).line) {
+            Ok(Event::Ready(ready)) => return Ok(ready),
+            Ok(Event::Error(error)) if error.severity == Severity::Error => reason = Some(error),
+            _ => {}
         }
     }
-    None
+    Err(reason)
+}
+
+/// The error of a runner that said itself why it cannot start.
+pub(crate) fn refused(reason: &ErrorEvent, stderr_tail: Vec<String>) -> Error {
+    let hint = reason.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    Error::Runner {
+        cause: StartCause::RunnerExited,
+        message: format!("{}{hint}", reason.message),
+        stderr_tail,
+        detail: Some(json!({ "startupError": reason })),
+    }
 }

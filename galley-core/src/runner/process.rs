@@ -186,7 +186,8 @@ fn folder_of(program: &str) -> PathBuf {
     found.as_deref().and_then(Path::parent).unwrap_or(Path::new(".")).to_owned()
 }
 
-fn find(program: &str) -> Option<PathBuf> {
+/// The file of `program`, which is a path or a name to be found in `PATH`.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     if is_path(program) {
         return Some(program.into()).filter(|path: &PathBuf| path.exists());
     }

@@ -148,7 +148,7 @@ impl FrameStream for WaitStream {
 
 /// A value as a line. What is written here is strings, numbers and JSON that was checked:
 /// serialising it cannot fail.
-fn line(value: &impl serde::Serialize) -> Vec<u8> {
+pub(super) fn line(value: &impl serde::Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
     line

@@ -8,9 +8,10 @@ use crate::reads::{self, WaitStream};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use galley_protocol::socket::{
-    ApprovalModeSet, ApprovalRespond, ApprovalRevoke, Command, CoreInfoGet, CoreShutdown, CoreShutdownResult, LlmSet, RuntimeAdd, RuntimeCheck,
-    SessionArchive, SessionBtw, SessionCommand, SessionDelete, SessionKill, SessionMove, SessionNew, SessionPin, SessionQueueEdit, SessionRead,
-    SessionRename, SessionRestore, SessionResume, SessionRetry, SessionSend, SessionStateGet, SessionStop, SessionWait, SessionWatch, StreamCommand,
+    ApprovalModeSet, ApprovalRespond, ApprovalRevoke, Command, CoreInfoGet, CoreShutdown, CoreShutdownResult, LlmSet, ProjectCreate, ProjectDelete,
+    ProjectUpdate, RuntimeAdd, RuntimeCheck, RuntimeInstall, RuntimeRemove, RuntimeUse, SessionArchive, SessionBtw, SessionCommand, SessionDelete,
+    SessionKill, SessionMove, SessionNew, SessionPin, SessionQueueEdit, SessionRead, SessionRename, SessionRestore, SessionResume, SessionRetry,
+    SessionSend, SessionStateGet, SessionStop, SessionWait, SessionWatch, StreamCommand,
 };
 use serde_json::value::RawValue;
 use std::future::Future;
@@ -42,8 +43,15 @@ impl Responder for Inner {
             ApprovalRevoke::NAME => reply(args, |args: ApprovalRevoke| self.approval_revoke(args)).await,
             ApprovalModeSet::NAME => reply(args, |args: ApprovalModeSet| self.approval_mode(args)).await,
             LlmSet::NAME => reply(args, |args: LlmSet| self.llm_set(args)).await,
+            ProjectCreate::NAME => reply(args, |args: ProjectCreate| self.project_create(args)).await,
+            ProjectUpdate::NAME => reply(args, |args: ProjectUpdate| self.project_update(args)).await,
+            ProjectDelete::NAME => reply(args, |args: ProjectDelete| self.project_delete(args)).await,
+            RuntimeRemove::NAME => Answer::once(reads::arguments(RuntimeRemove::NAME, args).and_then(|args| self.config_file().remove(&args))),
+            RuntimeUse::NAME => {
+                Answer::once(reads::arguments(RuntimeUse::NAME, args).and_then(|args: RuntimeUse| self.config_file().set_current(&args.name)))
+            }
             RuntimeCheck::NAME => reply(args, |args: RuntimeCheck| self.runtime_check(args)).await,
-            RuntimeAdd::NAME => Answer::once(reads::arguments::<RuntimeAdd>(RuntimeAdd::NAME, args).and_then(|add| self.config_file().add(&add))),
+            RuntimeAdd::NAME => reply(args, |args: RuntimeAdd| self.runtime_add(args)).await,
             CoreInfoGet::NAME => Answer::once(reads::arguments::<CoreInfoGet>(CoreInfoGet::NAME, args).map(|_| self.info())),
             CoreShutdown::NAME => Answer::once(reads::arguments::<CoreShutdown>(CoreShutdown::NAME, args).map(|_| {
                 self.ask_to_stop();
@@ -53,6 +61,9 @@ impl Responder for Inner {
                 Ok(args) => Answer::stream(self.session_watch(args, call.request_id).await),
                 Err(error) => Answer::Once(Err(error)),
             },
+            RuntimeInstall::NAME => {
+                Answer::stream(reads::arguments(RuntimeInstall::NAME, args).map(|args| self.runtime_install(args, call.request_id)))
+            }
             SessionWait::NAME => match reads::arguments(SessionWait::NAME, args) {
                 Ok(args) => Answer::stream(self.session_wait(args, call.request_id).await),
                 Err(error) => Answer::Once(Err(error)),

@@ -4,10 +4,12 @@
 mod commands;
 mod connection;
 mod dispatch;
+mod install;
 mod link;
 mod socket;
 mod watch;
 
 pub use connection::{Answer, Call, Counters, Responder, serve};
+pub(crate) use install::InstallStream;
 pub use link::ChannelLink;
 pub use socket::SocketServer;

@@ -97,6 +97,8 @@ pub struct Gauges {
 pub struct SessionHandle {
     /// The session.
     pub id: String,
+    /// Its runtime, by name.
+    pub runtime: String,
     /// Its log.
     pub log: Arc<EventLog>,
     /// What may be known without asking.
@@ -201,7 +203,8 @@ impl Actor {
             log.close(EndReason::Archived);
         }
         let gauges = Arc::new(Gauges::default());
-        let handle = SessionHandle { id: state.id().to_owned(), log: log.clone(), gauges: gauges.clone(), calls: sender };
+        let handle =
+            SessionHandle { id: state.id().to_owned(), runtime: state.runtime().to_owned(), log: log.clone(), gauges: gauges.clone(), calls: sender };
         let actor = Self {
             state,
             store,

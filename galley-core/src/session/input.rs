@@ -219,6 +219,11 @@ pub enum Input {
         /// `global`, `ungrouped` or a project.
         scope: String,
     },
+    /// A project was deleted: a session in it is ungrouped.
+    ProjectGone {
+        /// Which.
+        project: String,
+    },
     /// `session.state`.
     Report {
         /// Who waits.
@@ -292,6 +297,7 @@ impl Input {
             Self::Evict
             | Self::DefaultMode(_)
             | Self::RulesChanged { .. }
+            | Self::ProjectGone { .. }
             | Self::Started { .. }
             | Self::Line { .. }
             | Self::Exited { .. }

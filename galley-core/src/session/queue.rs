@@ -48,14 +48,6 @@ impl SessionState {
     }
 
     fn queue(&self) -> Vec<QueueItem> {
-        let rows = self.waiting.iter().map(|waiting| &waiting.row).zip(1..);
-        rows.map(|(row, position)| QueueItem {
-            message_id: row.id.clone(),
-            position,
-            state: row.state.clone().unwrap_or(MessageState::Pending),
-            content: row.content.clone(),
-            created_at: row.created_at.to_string(),
-        })
-        .collect()
+        self.waiting.iter().zip(1..).map(|(waiting, position)| waiting.row.clone().into_queue_item(position)).collect()
     }
 }

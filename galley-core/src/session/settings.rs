@@ -35,14 +35,24 @@ impl SessionState {
     /// Into another project, or out of all. Its rules are others from now on.
     pub(super) fn move_to(&mut self, now: Timestamp, project: Option<String>, origin: &Origin, to: ReplyTo, out: &mut Output) {
         if self.row.project_id != project {
-            self.row.project_id = project;
-            self.dirty = true;
+            self.change_project(project, out);
             self.audit(now, "move", origin, out);
-            if self.takes_settings() {
-                self.order(Order::Rules { scope: self.scope().to_owned() }, out);
-            }
         }
         self.reply_session(now, to, out);
+    }
+
+    pub(super) fn project_gone(&mut self, project: &str, out: &mut Output) {
+        if self.row.project_id.as_deref() == Some(project) {
+            self.change_project(None, out);
+        }
+    }
+
+    fn change_project(&mut self, project: Option<String>, out: &mut Output) {
+        self.row.project_id = project;
+        self.dirty = true;
+        if self.takes_settings() {
+            self.order(Order::Rules { scope: self.scope().to_owned() }, out);
+        }
     }
 
     /// Answers with the session's row as this batch leaves it.

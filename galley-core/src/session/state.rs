@@ -143,6 +143,7 @@ impl SessionState {
             Input::SetMode { mode, to } => self.set_mode(mode, to, out),
             Input::DefaultMode(mode) => self.set_default_mode(mode, out),
             Input::RulesChanged { scope } => self.rules_changed(&scope, out),
+            Input::ProjectGone { project } => self.project_gone(&project, out),
             Input::Report { to } => out.reply(Some(to), Ok(Reply::State(Box::new(self.report())))),
             Input::Started { generation, result } => self.started(now, generation, result, out),
             Input::Exited { generation, exit } => self.exited(now, generation, &exit, out),

@@ -1,7 +1,7 @@
 //! Rows as the wire shows them.
 
 use super::{ApprovalRow, MessageRow, Rule, SessionRow};
-use galley_protocol::socket::{self, Approval, MessageBrief, SessionBrief, Visibility};
+use galley_protocol::socket::{self, Approval, MessageBrief, MessageState, QueueItem, SessionBrief, Visibility};
 
 /// What a session's brief counts besides its row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,6 +73,19 @@ impl MessageRow {
             tool_results: self.tool_results,
             ask_user: self.ask_user,
             telemetry: self.telemetry,
+        }
+    }
+}
+
+impl MessageRow {
+    /// A message that waits, at its place in the line.
+    pub fn into_queue_item(self, position: u32) -> QueueItem {
+        QueueItem {
+            message_id: self.id,
+            position,
+            state: self.state.unwrap_or(MessageState::Pending),
+            content: self.content,
+            created_at: self.created_at.to_string(),
         }
     }
 }

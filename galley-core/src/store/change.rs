@@ -60,6 +60,13 @@ pub enum Change {
     PutApproval(Box<ApprovalRow>),
     /// Allows a tool from now on.
     PutRule(Rule),
+    /// Writes a project, new or not. Its creation and its activity stay as they are.
+    PutProject(Box<ProjectRow>),
+    /// Deletes a project and its rules; its sessions are ungrouped.
+    DeleteProject {
+        /// Which.
+        id: String,
+    },
     /// Takes a rule back.
     RemoveRule {
         /// The tool.
@@ -238,6 +245,27 @@ pub struct ApprovalRow {
     pub created_at: Timestamp,
     /// When it was decided.
     pub decided_at: Option<Timestamp>,
+}
+
+/// A project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectRow {
+    /// Opaque id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its folder, absolute.
+    pub root_path: Option<String>,
+    /// Whether runners get the folder as their workspace.
+    pub workspace_enabled: bool,
+    /// A picture.
+    pub icon: Option<String>,
+    /// A colour.
+    pub color: Option<String>,
+    /// Sorts first.
+    pub pinned: bool,
+    /// When the row is written.
+    pub at: Timestamp,
 }
 
 /// A tool that needs no approval within a scope.

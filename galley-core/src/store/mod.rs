@@ -7,7 +7,7 @@ mod query;
 mod sqlite;
 
 pub use brief::SessionCounts;
-pub use change::{ApprovalRow, Change, LogChunk, MessageRow, Rule, SessionRow, SessionSnapshot};
+pub use change::{ApprovalRow, Change, LogChunk, MessageRow, ProjectRow, Rule, SessionRow, SessionSnapshot};
 pub use query::{ApprovalQuery, MessageQuery, Page, RuntimeFilter, SearchQuery, SessionQuery};
 pub use sqlite::{SqliteReader, SqliteStore};
 pub(crate) use sqlite::{create_private_dir, sibling};
@@ -15,7 +15,9 @@ pub(crate) use sqlite::{create_private_dir, sibling};
 use crate::error::Error;
 use async_trait::async_trait;
 use galley_protocol::ipc::HistoryMessage;
-use galley_protocol::socket::{Approval, HealthCheck, MessageBrief, ProjectBrief, SearchHit, SessionBrief, StatusSummary};
+use galley_protocol::socket::{
+    Approval, HealthCheck, MessageBrief, ProjectBrief, ProjectOverview, ProjectTranscripts, QueueItem, SearchHit, SessionBrief, StatusSummary,
+};
 
 /// Reads. All of them work on a file that nobody else has open, never create anything and never
 /// hold a transaction longer than the call.
@@ -33,6 +35,17 @@ pub trait ReadStore: Send + Sync {
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, Error>;
     /// One project.
     async fn project(&self, id: &str) -> Result<Option<ProjectBrief>, Error>;
+    /// All projects: pinned first, then last activity, newest first, then id.
+    async fn projects(&self) -> Result<Vec<ProjectBrief>, Error>;
+    /// How a project stands; archived sessions are left out.
+    async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error>;
+    /// How a project stands and the last `tail` messages of each of its sessions, as of one moment;
+    /// archived sessions only if `all`.
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error>;
+    /// What waits in a session, in the order it will be handed over.
+    async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error>;
+    /// The rules of a scope, or all; by scope and tool.
+    async fn rules_of(&self, scope: Option<&str>) -> Result<Vec<Rule>, Error>;
     /// Counts over sessions that are not archived; `live` is not set.
     async fn status(&self) -> Result<StatusSummary, Error>;
     /// Approvals, oldest first.
@@ -73,6 +86,8 @@ pub trait SessionStore: ReadStore {
     async fn history(&self, session_id: &str, exclude: Option<&str>) -> Result<Vec<HistoryMessage>, Error>;
     /// Tools that need no approval: global ones, and those of `scope` (`ungrouped` or a project).
     async fn rules(&self, scope: &str) -> Result<Vec<Rule>, Error>;
+    /// Ids of a project's sessions, archived ones included.
+    async fn project_members(&self, id: &str) -> Result<Vec<String>, Error>;
     /// The session and message that a `clientRequestId` made, if it was used before.
     async fn request(&self, client_request_id: &str) -> Result<Option<(String, String)>, Error>;
     /// The session an approval belongs to, by Core's id of it.

@@ -55,8 +55,8 @@ pub use project::{
 pub use queue::{QueueAction, QueueItem, SessionQueue, SessionQueueEdit, SessionRetry};
 pub use registry::{COMMANDS, CommandInfo};
 pub use runtime::{
-    Backend, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult, RuntimeKind, RuntimeList, RuntimeRemove, RuntimeRemoved, RuntimeShow,
-    RuntimeUse,
+    Backend, InstallEnd, InstallFrame, InstallStep, ModelKind, ModelSettings, RuntimeAdd, RuntimeBrief, RuntimeCheck, RuntimeCheckResult,
+    RuntimeInstall, RuntimeKind, RuntimeList, RuntimeRemove, RuntimeRemoved, RuntimeShow, RuntimeUse,
 };
 pub use session::{
     AskState, AttachmentKind, Dispatch, IfBusy, LlmChoice, MessageAttachment, MessageBrief, MessageRole, MessageState, NewSession, Origin,

@@ -82,6 +82,7 @@ macro_rules! for_each_command {
                 SessionFollow = "session.follow", Read -> FollowFrame;
                 SessionsWatch = "sessions.watch", Core -> FeedFrame;
                 ProjectFollow = "project.follow", Read -> ProjectFrame;
+                RuntimeInstall = "runtime.install", Config -> InstallFrame;
             }
         }
     };

@@ -52,12 +52,7 @@ impl Inner {
     }
 
     pub(in crate::server) async fn approval_revoke(&self, args: ApprovalRevoke) -> Result<Vec<Rule>, Error> {
-        let of_scope = async || -> Result<Vec<_>, Error> {
-            let mut rules = self.store.rules(&args.scope).await?;
-            rules.retain(|rule| rule.scope == args.scope);
-            Ok(rules)
-        };
-        if !of_scope().await?.iter().any(|rule| rule.tool == args.tool) {
+        if !self.store.rules_of(Some(&args.scope)).await?.iter().any(|rule| rule.tool == args.tool) {
             return Err(Error::NotFound(format!("no rule allows {} in scope {}", args.tool, args.scope)));
         }
         self.store.commit(vec![Change::RemoveRule { tool: args.tool.clone(), scope: args.scope.clone() }]).await?;
@@ -65,6 +60,6 @@ impl Inner {
         for session in self.sessions.live() {
             session.inform(Input::RulesChanged { scope: args.scope.clone() }).await;
         }
-        Ok(of_scope().await?.into_iter().map(crate::store::Rule::into_brief).collect())
+        Ok(self.store.rules_of(Some(&args.scope)).await?.into_iter().map(crate::store::Rule::into_brief).collect())
     }
 }

@@ -74,7 +74,10 @@ impl Inner {
             retries: None,
         };
         match ask(&session, |to| Input::Create { message, to }).await? {
-            Reply::Created(created) => Ok(*created),
+            Reply::Created(created) => {
+                let warning = created.warning.or_else(|| self.runtime_warning(&session.runtime));
+                Ok(NewSession { warning, ..*created })
+            }
             other => Err(unexpected(&other)),
         }
     }

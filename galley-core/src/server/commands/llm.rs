@@ -3,9 +3,8 @@
 use super::unexpected;
 use crate::core::Inner;
 use crate::error::Error;
-use crate::reads::session;
+use crate::reads::{llm, session};
 use crate::session::{Input, Reply};
-use crate::store::ReadStore;
 use galley_protocol::ipc::Llm;
 use galley_protocol::socket::{LlmSet, LlmSetResult};
 
@@ -26,8 +25,7 @@ impl Inner {
     /// # Errors
     /// [`Error::InvalidArgs`] when there is none, or no list yet.
     pub(super) async fn find_llm(&self, runtime: &str, wanted: &str) -> Result<Llm, Error> {
-        let listed = self.store.setting(&format!("llms:{runtime}")).await?.unwrap_or_default();
-        let llms: Vec<Llm> = serde_json::from_str(&listed).unwrap_or_default();
+        let llms = llm::of_runtime(self.store.as_ref(), runtime).await?;
         if llms.is_empty() {
             return Err(Error::invalid(format!("runtime {runtime} has not listed any models yet; start a session or check the runtime first")));
         }

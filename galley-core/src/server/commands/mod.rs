@@ -5,6 +5,7 @@ mod approval;
 mod create;
 mod life;
 mod llm;
+mod project;
 mod runtime;
 mod send;
 
@@ -12,13 +13,26 @@ use crate::core::Inner;
 use crate::error::Error;
 use crate::session::{Input, Reply, ReplyTo, SessionHandle};
 use crate::store::ReadStore;
-use galley_protocol::socket::{ApprovalMode, Origin, Via};
+use galley_protocol::RawJson;
+use galley_protocol::socket::{ApprovalMode, Origin, Via, Warning};
+use serde_json::json;
 
 impl Inner {
     /// Asks a session, taking it up if need be.
     async fn ask_session(&self, id: &str, input: impl FnOnce(ReplyTo) -> Input + Send + 'static) -> Result<Reply, Error> {
         let session = self.sessions.get(id).await?;
         ask(&session, input).await
+    }
+
+    /// Says so when somebody writes to a session of another runtime than the current one.
+    fn runtime_warning(&self, runtime: &str) -> Option<Warning> {
+        let config = self.config().ok()?;
+        let current = config.current();
+        (runtime != current).then(|| Warning {
+            id: "non_current_runtime".to_owned(),
+            message: format!("this session belongs to the runtime {runtime}; the current one is {current}"),
+            detail: RawJson::new(&json!({ "runtime": runtime, "currentRuntime": current })).ok(),
+        })
     }
 
     /// # Errors

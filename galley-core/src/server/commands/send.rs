@@ -1,6 +1,6 @@
 //! What is said to a session: messages, what waits of them, side questions, direct commands.
 
-use super::{origin, unexpected};
+use super::{ask, origin, unexpected};
 use crate::core::Inner;
 use crate::error::Error;
 use crate::reads::session;
@@ -76,8 +76,12 @@ impl Inner {
     }
 
     async fn submit(&self, session_id: &str, message: NewMessage) -> Result<Submitted, Error> {
-        match self.ask_session(session_id, move |to| Input::Send { message, to }).await? {
-            Reply::Submitted(submitted) => Ok(*submitted),
+        let session = self.sessions.get(session_id).await?;
+        match ask(&session, move |to| Input::Send { message, to }).await? {
+            Reply::Submitted(submitted) => {
+                let warning = submitted.warning.or_else(|| self.runtime_warning(&session.runtime));
+                Ok(Submitted { warning, ..*submitted })
+            }
             Reply::Told => Ok(Submitted { message: None, dispatch: Dispatch::Dispatched, queue: None, warning: None }),
             other => Err(unexpected(&other)),
         }

@@ -618,7 +618,7 @@ impl Session {
                 self.approvals.clear();
                 self.deleted = true;
             }
-            Change::RemoveRule { .. } => panic!("a session takes no rule back"),
+            Change::RemoveRule { .. } | Change::PutProject(_) | Change::DeleteProject { .. } => panic!("no session does that: {change:?}"),
             Change::SetMessageRank { id, rank } => self.messages.iter_mut().find(|row| row.id == id).expect("known message").rank = rank,
             Change::SetFinalAnswer { id, answer, .. } => {
                 self.messages.iter_mut().find(|row| row.id == id).expect("known message").final_answer = Some(answer);
@@ -795,6 +795,7 @@ fn input_name(input: &Input) -> &'static str {
         Input::SetMode { .. } => "set mode",
         Input::DefaultMode(_) => "default mode",
         Input::RulesChanged { .. } => "rules changed",
+        Input::ProjectGone { .. } => "project gone",
         Input::Report { .. } => "report",
         Input::Started { result, .. } => {
             if result.is_ok() {

@@ -2,10 +2,10 @@
 
 use super::{log_key, read, search_text};
 use crate::error::Error;
-use crate::store::{ApprovalRow, Change, LogChunk, MessageRow, Rule, SessionRow};
+use crate::store::{ApprovalRow, Change, LogChunk, MessageRow, ProjectRow, Rule, SessionRow};
 use galley_protocol::RawJson;
 use galley_protocol::socket::{MessageRole, Visibility};
-use rusqlite::{Connection, OptionalExtension, ffi, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 /// Why a change was not applied.
@@ -59,6 +59,12 @@ pub(super) fn change(db: &Connection, change: &Change) -> Applied {
         Change::SetFinalAnswer { id, answer, telemetry } => set_final_answer(db, id, answer, telemetry.as_ref()),
         Change::PutApproval(row) => put_approval(db, row),
         Change::PutRule(rule) => put_rule(db, rule),
+        Change::PutProject(row) => put_project(db, row),
+        Change::DeleteProject { id } => {
+            db.prepare_cached("DELETE FROM approval_rule WHERE scope = ?1")?.execute([id])?;
+            db.prepare_cached("DELETE FROM project WHERE id = ?1")?.execute([id])?;
+            Ok(())
+        }
         Change::RemoveRule { tool, scope } => {
             db.prepare_cached("DELETE FROM approval_rule WHERE scope = ?1 AND tool = ?2")?.execute(params![scope, tool])?;
             Ok(())
@@ -106,13 +112,14 @@ fn append_log(db: &Connection, chunk: &LogChunk) -> Applied {
 }
 
 fn put_session(db: &Connection, row: &SessionRow) -> Applied {
-    let written = db
+    // A project that was deleted meanwhile leaves its sessions ungrouped.
+    db
         .prepare_cached(
             "INSERT INTO session (
                  id, project_id, status, pinned, has_unread, turn_count, last_activity_at, created_at, updated_at, run, run_first_index,
                  runtime_kind, runtime_label, runtime_id, llm_key, llm_name, llm_index, prompt_profile, approval_mode, cwd, origin, last_exit, ask,
                  title, summary
-             ) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
+             ) VALUES (?1, (SELECT id FROM project WHERE id = ?2), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
              ON CONFLICT (id) DO UPDATE SET
                  project_id = excluded.project_id, status = excluded.status, pinned = excluded.pinned, has_unread = excluded.has_unread,
                  turn_count = excluded.turn_count, last_activity_at = max(last_activity_at, excluded.last_activity_at),
@@ -149,17 +156,24 @@ fn put_session(db: &Connection, row: &SessionRow) -> Applied {
             json(row.ask.as_ref())?,
             row.title,
             row.summary,
-        ]);
-    match (written, &row.project_id) {
-        (Err(error), Some(project)) if is_foreign_key_violation(&error) => {
-            Err(Fault::Refused(Error::invalid(format!("there is no project {project}"))))
-        }
-        (written, _) => written.map(|_| ()).map_err(Fault::from),
+        ])?;
+    if let Some(project) = &row.project_id {
+        db.prepare_cached("UPDATE project SET last_activity_at = ?2 WHERE id = ?1 AND last_activity_at < ?2")?
+            .execute(params![project, row.last_activity_at.as_millis()])?;
     }
+    Ok(())
 }
 
-fn is_foreign_key_violation(error: &rusqlite::Error) -> bool {
-    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_CONSTRAINT_FOREIGNKEY)
+fn put_project(db: &Connection, row: &ProjectRow) -> Applied {
+    db.prepare_cached(
+        "INSERT INTO project (id, name, root_path, workspace_enabled, icon, color, pinned, last_activity_at, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?8)
+         ON CONFLICT (id) DO UPDATE SET
+             name = excluded.name, root_path = excluded.root_path, workspace_enabled = excluded.workspace_enabled, icon = excluded.icon,
+             color = excluded.color, pinned = excluded.pinned, updated_at = excluded.updated_at",
+    )?
+    .execute(params![row.id, row.name, row.root_path, row.workspace_enabled, row.icon, row.color, row.pinned, row.at.as_millis()])?;
+    Ok(())
 }
 
 fn insert_message(db: &Connection, row: &MessageRow) -> Applied {

@@ -18,7 +18,9 @@ use super::{ApprovalQuery, Change, LogChunk, MessageQuery, Page, ReadStore, Rule
 use crate::error::Error;
 use async_trait::async_trait;
 use galley_protocol::ipc::HistoryMessage;
-use galley_protocol::socket::{Approval, HealthCheck, MessageBrief, ProjectBrief, SearchHit, SessionBrief, StatusSummary};
+use galley_protocol::socket::{
+    Approval, HealthCheck, MessageBrief, ProjectBrief, ProjectOverview, ProjectTranscripts, QueueItem, SearchHit, SessionBrief, StatusSummary,
+};
 use readers::{Readers, opened};
 use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
@@ -124,6 +126,30 @@ impl ReadStore for SqliteReader {
         self.readers.read(move |db| read::project::one(db, &id)).await
     }
 
+    async fn projects(&self) -> Result<Vec<ProjectBrief>, Error> {
+        self.readers.read(read::project::all).await
+    }
+
+    async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error> {
+        let id = id.to_owned();
+        self.readers.read(move |db| read::project::overview(db, &id)).await
+    }
+
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
+        let id = id.to_owned();
+        self.readers.read(move |db| read::project::transcripts(db, &id, tail, all)).await
+    }
+
+    async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {
+        let session_id = session_id.to_owned();
+        self.readers.read(move |db| read::message::queue(db, &session_id)).await
+    }
+
+    async fn rules_of(&self, scope: Option<&str>) -> Result<Vec<Rule>, Error> {
+        let scope = scope.map(str::to_owned);
+        self.readers.read(move |db| read::approval::rules_of(db, scope.as_deref())).await
+    }
+
     async fn status(&self) -> Result<StatusSummary, Error> {
         self.readers.read(read::session::status).await
     }
@@ -190,6 +216,26 @@ impl ReadStore for SqliteStore {
         self.reader.project(id).await
     }
 
+    async fn projects(&self) -> Result<Vec<ProjectBrief>, Error> {
+        self.reader.projects().await
+    }
+
+    async fn project_overview(&self, id: &str) -> Result<Option<ProjectOverview>, Error> {
+        self.reader.project_overview(id).await
+    }
+
+    async fn project_transcripts(&self, id: &str, tail: Option<u32>, all: bool) -> Result<Option<ProjectTranscripts>, Error> {
+        self.reader.project_transcripts(id, tail, all).await
+    }
+
+    async fn queue(&self, session_id: &str) -> Result<Vec<QueueItem>, Error> {
+        self.reader.queue(session_id).await
+    }
+
+    async fn rules_of(&self, scope: Option<&str>) -> Result<Vec<Rule>, Error> {
+        self.reader.rules_of(scope).await
+    }
+
     async fn status(&self) -> Result<StatusSummary, Error> {
         self.reader.status().await
     }
@@ -242,6 +288,11 @@ impl SessionStore for SqliteStore {
     async fn rules(&self, scope: &str) -> Result<Vec<Rule>, Error> {
         let scope = scope.to_owned();
         self.reader.readers.read(move |db| read::approval::rules(db, &scope)).await
+    }
+
+    async fn project_members(&self, id: &str) -> Result<Vec<String>, Error> {
+        let id = id.to_owned();
+        self.reader.readers.read(move |db| read::project::members(db, &id)).await
     }
 
     async fn request(&self, client_request_id: &str) -> Result<Option<(String, String)>, Error> {

@@ -239,6 +239,8 @@ fn size(changes: &[Change]) -> usize {
             | Change::SetMessageRank { .. }
             | Change::SupersedeTurn { .. }
             | Change::DeleteSession { .. }
+            | Change::PutProject(_)
+            | Change::DeleteProject { .. }
             | Change::RemoveRule { .. }
             | Change::PutRule(_)
             | Change::SetSetting { .. } => 0,

@@ -66,14 +66,21 @@ pub(in super::super) fn session_of(db: &Connection, approval_id: &str) -> Result
         .optional()
 }
 
+/// The rules of a scope, or all.
+pub(in super::super) fn rules_of(db: &Connection, scope: Option<&str>) -> Result<Vec<Rule>> {
+    let mut statement =
+        db.prepare_cached("SELECT tool, scope, added_by, created_at FROM approval_rule WHERE ?1 IS NULL OR scope = ?1 ORDER BY scope, tool")?;
+    statement.query_map([scope], rule)?.collect()
+}
+
 /// The rules in force for sessions of a scope: the global ones and its own.
 pub(in super::super) fn rules(db: &Connection, scope: &str) -> Result<Vec<Rule>> {
     let mut statement =
         db.prepare_cached("SELECT tool, scope, added_by, created_at FROM approval_rule WHERE scope IN ('global', ?1) ORDER BY scope, tool")?;
-    statement
-        .query_map([scope], |row| {
-            let mut cells = Cells::of(row);
-            Ok(Rule { tool: cells.get()?, scope: cells.get()?, by: cells.get()?, created_at: cells.time()? })
-        })?
-        .collect()
+    statement.query_map([scope], rule)?.collect()
+}
+
+fn rule(row: &Row<'_>) -> Result<Rule> {
+    let mut cells = Cells::of(row);
+    Ok(Rule { tool: cells.get()?, scope: cells.get()?, by: cells.get()?, created_at: cells.time()? })
 }

@@ -3,7 +3,7 @@
 use super::super::cells::Cells;
 use super::session_key;
 use crate::store::{MessageQuery, MessageRow};
-use galley_protocol::socket::MessageBrief;
+use galley_protocol::socket::{MessageBrief, MessageState, QueueItem};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 /// What [`row`] reads, in its order.
@@ -45,8 +45,12 @@ pub(in super::super) fn one(db: &Connection, id: &str) -> Result<Option<MessageB
 
 /// The last messages of a session that fit the query, oldest first.
 pub(in super::super) fn transcript(db: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
-    let snapshot = db.unchecked_transaction()?;
-    let Some(session) = session_key(&snapshot, &query.session_id)? else { return Ok(Vec::new()) };
+    of_session(&*db.unchecked_transaction()?, query)
+}
+
+/// As [`transcript`], within a transaction.
+pub(super) fn of_session(snapshot: &Connection, query: &MessageQuery) -> Result<Vec<MessageBrief>> {
+    let Some(session) = session_key(snapshot, &query.session_id)? else { return Ok(Vec::new()) };
     let before = match &query.before {
         None => i64::MAX,
         Some(id) => snapshot
@@ -65,6 +69,14 @@ pub(in super::super) fn transcript(db: &Connection, query: &MessageQuery) -> Res
     let mut messages = rows.map(|row| row.map(MessageRow::into_brief)).collect::<Result<Vec<_>>>()?;
     messages.reverse();
     Ok(messages)
+}
+
+/// What waits in a session, in the order it will be handed over.
+pub(in super::super) fn queue(db: &Connection, session_id: &str) -> Result<Vec<QueueItem>> {
+    let snapshot = db.unchecked_transaction()?;
+    let Some(session) = session_key(&snapshot, session_id)? else { return Ok(Vec::new()) };
+    let waiting = open(&snapshot, session)?.into_iter().filter(|row| row.state != Some(MessageState::Dispatched));
+    Ok(waiting.zip(1..).map(|(row, position)| row.into_queue_item(position)).collect())
 }
 
 /// User messages of a session that are queued, pending or dispatched, by rank, then age.

@@ -104,6 +104,15 @@ impl Cursor {
     }
 }
 
+/// Every session that fits the query, in the order of lists.
+pub(super) fn rows(db: &Connection, query: &SessionQuery) -> Result<Vec<SessionBrief>> {
+    let mut found = Vec::new();
+    for pinned in [true, false] {
+        collect(db, query, pinned, None, usize::MAX, &mut found)?;
+    }
+    found.into_iter().map(|found| brief(db, found)).collect()
+}
+
 /// A page of sessions: the pinned ones first, then the others, each in the order of the index.
 pub(in super::super) fn page(db: &Connection, query: &SessionQuery, start: Option<Cursor>) -> Result<Page<SessionBrief>> {
     let snapshot = db.unchecked_transaction()?;
@@ -135,7 +144,9 @@ fn collect(
     limit: usize,
     found: &mut Vec<(i64, SessionRow)>,
 ) -> Result<()> {
-    let mut sql = format!("SELECT {COLUMNS} FROM session s INDEXED BY session_order WHERE ifnull(s.pinned, 0) = ? AND s.deleted_at IS NULL");
+    // A project's sessions are few among many; else they are visited in their order.
+    let index = if query.project_id.is_some() { "session_project" } else { "session_order" };
+    let mut sql = format!("SELECT {COLUMNS} FROM session s INDEXED BY {index} WHERE ifnull(s.pinned, 0) = ? AND s.deleted_at IS NULL");
     let mut values = vec![Value::from(pinned)];
     if let Some(cursor) = start {
         sql.push_str(" AND s.last_activity_at <= ? AND (s.last_activity_at < ? OR s.id > ?)");
