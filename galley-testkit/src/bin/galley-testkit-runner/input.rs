@@ -4,15 +4,20 @@ use crate::output::now;
 use crate::shared::{Question, Shared, Work};
 use galley_protocol::framing::{Line, LineDecoder};
 use galley_protocol::ipc::{
-    Command, EventLine, LlmChanged, PetAttached, PetDetached, SystemMessage, SystemVariant, ToolsReinjected, is_side_question,
+    Command, Decision, EventLine, LlmChanged, PetAttached, PetDetached, SystemMessage, SystemVariant, ToolsReinjected, is_side_question,
 };
+use galley_testkit::process_gone;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process;
+use std::time::Duration;
+use std::{env, process, thread};
 
 /// How much is read at once: what a runner that stopped reading may already have taken.
 const READ: usize = 4 * 1024;
+
+/// How often the parent is looked at.
+const PARENT_POLL: Duration = Duration::from_secs(1);
 
 /// Blocks a runner that really did it would have added.
 const TOOL_BLOCKS: u32 = 12;
@@ -58,6 +63,18 @@ pub fn read(shared: &Shared, mut record: Option<File>) {
     });
     if !finishing {
         process::exit(0);
+    }
+}
+
+/// Ends the process when the one that `GALLEY_CORE_PID` names has ended, unless it was told to live
+/// on without its input.
+pub fn watch_parent(shared: &Shared) {
+    let Some(parent) = env::var("GALLEY_CORE_PID").ok().and_then(|pid| pid.parse().ok()) else { return };
+    loop {
+        thread::sleep(PARENT_POLL);
+        if process_gone(parent) && !shared.state().settings.ignore_stdin_eof {
+            process::exit(0);
+        }
     }
 }
 
@@ -122,10 +139,18 @@ fn answer(shared: &Shared, command: Command) {
                 }
             }
         }
+        Command::ApprovalResponse(response) if !response.decision.is_known() => {
+            refuse("approval_response", &format!("{} is no decision", response.decision));
+        }
         Command::ApprovalResponse(response) => {
             let known = shared.change(|state| {
                 let waiting = state.approvals.iter_mut().find(|approval| approval.id == response.approval_id && approval.decision.is_none());
-                waiting.map(|approval| approval.decision = Some(response.decision.clone())).is_some()
+                let Some(approval) = waiting else { return false };
+                if matches!(response.decision, Decision::AlwaysAllowProject | Decision::AlwaysAllowGlobal) {
+                    state.allowed.push(approval.tool.clone());
+                }
+                approval.decision = Some(response.decision.clone());
+                true
             });
             if !known {
                 refuse("approval_response", &format!("no approval {} is open", response.approval_id));

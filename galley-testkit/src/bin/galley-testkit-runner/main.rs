@@ -1,7 +1,7 @@
 //! An IPC v0.1 runner that does what its script says, however wrong that is.
 //!
-//! Two threads: this one plays scripts; the other reads stdin and answers what cannot wait for a
-//! script's end.
+//! This thread plays scripts; another reads stdin and answers what cannot wait for a script's end; a
+//! third looks whether its parent lives.
 
 #![forbid(unsafe_code)]
 
@@ -43,9 +43,10 @@ fn serve(arguments: Arguments) -> io::Result<()> {
     let output = Output::open(Some(&arguments.session_id))?;
     let shared = Arc::new(Shared::new(output, arguments.llm_no));
     let record = arguments.record.as_deref().map(input::open_record).transpose()?;
-    let reader = Arc::clone(&shared);
+    let (reader, watcher) = (Arc::clone(&shared), Arc::clone(&shared));
     let engine = Engine::new(arguments, Arc::clone(&shared));
     thread::Builder::new().name("stdin".to_owned()).spawn(move || input::read(&reader, record))?;
+    thread::Builder::new().name("parent".to_owned()).spawn(move || input::watch_parent(&watcher))?;
     engine.run();
     Ok(())
 }

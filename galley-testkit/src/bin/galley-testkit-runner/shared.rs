@@ -108,6 +108,7 @@ pub enum Question {
 #[derive(Debug)]
 pub struct Approval {
     pub id: String,
+    pub tool: String,
     pub decision: Option<Decision>,
 }
 

@@ -210,7 +210,7 @@ impl Engine {
             if needs_answer {
                 let same = self.shared.state().settings.same_approval_id;
                 let id = if same { "appr_same".to_owned() } else { self.id("appr") };
-                self.shared.change(|state| state.approvals.push(Approval { id: id.clone(), decision: None }));
+                self.shared.change(|state| state.approvals.push(Approval { id: id.clone(), tool: tool.clone(), decision: None }));
                 self.pending(tool, risk, &id, &args);
             }
             waiting.push((tool, needs_answer));

@@ -5,6 +5,10 @@ use crate::conformance::launch::{Ended, Start};
 use crate::conformance::{Fault, Site, expect};
 use serde_json::json;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How long Galley waits after `shutdown`.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 fn clean(ended: Ended) -> Result<(), Fault> {
     expect(ended.code == Some(0), || match ended.code {
@@ -26,6 +30,10 @@ pub(super) fn shutdown_busy(site: &Site<'_>) -> Result<(), Fault> {
     let mut dialog = Dialog::start(site)?;
     dialog.hold()?;
     dialog.send(&json!({ "kind": "shutdown" }))?;
+    // It may wait for its run; Galley does not wait for ever.
+    if dialog.connection.ended(PATIENCE).is_none() {
+        dialog.connection.close_input();
+    }
     clean(dialog.end()?.0)
 }
 

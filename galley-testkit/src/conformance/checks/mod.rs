@@ -56,7 +56,7 @@ pub(super) const ALL: &[Check] = &[
     check("lines.long", "a line over 16 MiB is answered by an error, and the next one is read", lines::too_long),
     check("lines.utf8", "bytes that are not UTF-8 do not end the runner", lines::not_utf8),
     check("end.shutdown", "`shutdown` ends an idle runner with code 0, and nothing is left", end::shutdown),
-    check("end.shutdown-busy", "`shutdown` ends a run, then the runner", end::shutdown_busy),
+    check("end.shutdown-busy", "`shutdown` in the middle of a run, and the end of its input after it, end a runner", end::shutdown_busy),
     check("end.tail", "what is said before the end is delivered", end::tail),
     check("end.input", "the end of its input ends a runner, and nothing is left", end::input),
     check("end.input-busy", "the end of its input ends a runner in the middle of a run", end::input_busy),
