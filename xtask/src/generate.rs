@@ -1,6 +1,6 @@
 //! `generate`: files that are written from the code and checked in.
 
-use crate::{reference, root, schema};
+use crate::{python, reference, root, schema};
 use anyhow::{Context, bail};
 use std::fs;
 
@@ -12,7 +12,10 @@ struct Generated {
 }
 
 fn files() -> anyhow::Result<Vec<Generated>> {
-    Ok(vec![Generated { path: "schema/galley-v1.json", text: schema::text()? }, Generated { path: "docs/agent-api.md", text: reference::text()? }])
+    let mut files =
+        vec![Generated { path: "schema/galley-v1.json", text: schema::text()? }, Generated { path: "docs/agent-api.md", text: reference::text()? }];
+    files.extend(python::modules()?.into_iter().map(|(path, text)| Generated { path, text }));
+    Ok(files)
 }
 
 /// Writes every generated file.
