@@ -14,10 +14,12 @@ const HEAD: &str = "# Generated from schema/galley-v1.json by `cargo xtask gener
 /// The modules: path below the repository's root, and text.
 pub fn modules() -> anyhow::Result<Vec<(&'static str, String)>> {
     let schema = Schema(serde_json::from_str(&schema::text()?)?);
+    let (types, events, errors) = (types::types(&schema), types::events(&schema), errors(&schema));
     Ok(vec![
-        ("bindings/python/python/galley/types.py", types::types(&schema)),
-        ("bindings/python/python/galley/events.py", types::events(&schema)),
-        ("bindings/python/python/galley/errors.py", errors(&schema)),
+        ("bindings/python/python/galley/__init__.py", package(&[("types", &types), ("events", &events), ("errors", &errors)])),
+        ("bindings/python/python/galley/types.py", types),
+        ("bindings/python/python/galley/events.py", events),
+        ("bindings/python/python/galley/errors.py", errors),
         ("bindings/python/python/galley/_arguments.py", resources::arguments(&schema)),
         ("bindings/python/python/galley/_resources.py", resources::resources(&schema, resources::Style::Blocking)),
         ("bindings/python/python/galley/_aresources.py", resources::resources(&schema, resources::Style::Asyncio)),
@@ -136,4 +138,51 @@ fn errors(schema: &Schema) -> String {
     }
     let _ = write!(module, "\n\n_BY_TAG: dict[str, type[GalleyError]] = {{\n{table}}}\n");
     module
+}
+
+/// Names of the package that are written by hand, and their modules.
+const BY_HAND: [(&str, &[&str]); 5] = [
+    ("_answers", &["Page", "WaitOutcome"]),
+    ("_client", &["Client", "FrameStream", "Watch"]),
+    ("_aclient", &["AsyncClient", "AsyncFrameStream", "AsyncWatch"]),
+    ("_core", &["Core"]),
+    ("_frames", &["RawEvent"]),
+];
+
+/// `__init__.py`: every public name, and the module it is loaded from when it is used.
+fn package(modules: &[(&str, &String)]) -> String {
+    let by_hand = BY_HAND.iter().map(|(module, names)| (*module, names.iter().map(|name| (*name).to_owned()).collect()));
+    let generated = modules.iter().map(|(module, text)| (*module, public_names(text)));
+    let mut homes: Vec<(&str, Vec<String>)> = by_hand.chain(generated).collect();
+    homes.sort();
+    let (mut imports, mut table, mut all) = (String::new(), String::new(), vec!["connect".to_owned(), "read_only".to_owned()]);
+    for (module, names) in homes {
+        let _ = writeln!(imports, "    from .{module} import (");
+        for name in names {
+            let _ = writeln!(imports, "        {name},");
+            let _ = writeln!(table, "    \"{name}\": \"{module}\",");
+            all.push(name);
+        }
+        imports.push_str("    )\n");
+    }
+    all.sort_by_key(|name| (name.chars().any(char::is_lowercase), name.chars().next().is_some_and(char::is_lowercase), name.clone()));
+    let all: String = all.iter().map(|name| format!("    \"{name}\",\n")).collect();
+    format!(
+        "{HEAD}{}if TYPE_CHECKING:\n{imports}\n__all__ = [\n{all}]\n\n_HOMES = {{\n{table}}}\n{}",
+        include_str!("python/init.head.py"),
+        include_str!("python/init.tail.py")
+    )
+}
+
+/// The classes and types that a module defines for others, in order.
+fn public_names(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("class ").or_else(|| line.contains(": TypeAlias").then_some(line)))
+        .filter_map(|line| line.split([':', '(']).next())
+        .map(str::to_owned)
+        .collect();
+    names.extend(["read_line"].into_iter().filter(|name| text.contains(&format!("\ndef {name}("))).map(str::to_owned));
+    names.sort();
+    names
 }

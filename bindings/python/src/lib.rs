@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 mod _native {
     use super::process;
     use pyo3::prelude::*;
+    use pyo3::types::IntoPyDict;
 
     #[pymodule_export]
     use super::client::Client;
@@ -49,6 +50,11 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        py.import("atexit")?.call_method1("register", (module.getattr("at_exit")?,))?;
+        if let Ok(register) = py.import("os")?.getattr("register_at_fork") {
+            register.call((), Some(&[("after_in_child", module.getattr("after_fork_child")?)].into_py_dict(py)?))?;
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

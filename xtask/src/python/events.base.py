@@ -47,7 +47,7 @@ def read_line(line: bytes, index: int = 0, run: int = 0, approval: str | None = 
 
 
 def _read(raw: dict[str, Any], index: int, run: int, approval: str | None, line: bytes) -> Event:
-    kind = raw.get("kind")
+    kind: Any = raw.get("kind")
     try:
         return _KINDS[kind](raw, index, run, approval, line)
     except (KeyError, TypeError):

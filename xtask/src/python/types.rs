@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// Streams whose frames are typed, and the word that tells their frames apart.
 const UNIONS: [(&str, &str, &str); 4] =
-    [("FollowFrame", "stream", "Follow"), ("ProjectFrame", "stream", "Project"), ("WaitFrame", "stream", "Wait"), ("FeedEvent", "kind", "")];
+    [("FollowFrame", "stream", "Follow"), ("ProjectFrame", "stream", "Project"), ("WaitFrame", "stream", "Wait"), ("FeedEvent", "kind", "Feed")];
 
 /// How a value is typed in Python, and read from the expression it is found in.
 pub struct Kind {
@@ -38,7 +38,8 @@ impl Kind {
                 return plain("int | Literal[\"now\", \"run\", \"start\"]");
             }
             named.insert(name.to_owned());
-            let read = if schema.definition(name)["type"] == "object" { Read::Class(name.to_owned()) } else { Read::AsItIs };
+            let name = class_name(name);
+            let read = if schema.definition(target(of).unwrap_or_default())["type"] == "object" { Read::Class(name.to_owned()) } else { Read::AsItIs };
             return Self { annotation: name.to_owned(), read, nullable: false };
         }
         if let Some(one) = variants(of).find(|one| one["type"] != "null") {
@@ -83,6 +84,11 @@ impl Kind {
     }
 }
 
+/// What a definition is called in Python; a warning is no exception there.
+fn class_name(definition: &str) -> &str {
+    if definition == "Warning" { "WriteWarning" } else { definition }
+}
+
 /// A field of a class.
 struct Field {
     name: String,
@@ -100,8 +106,8 @@ fn fields(schema: &Schema, of: &Value, skip: &[&str], taken: &[&str], named: &mu
             let optional = kind.nullable || !is_required(of, key);
             let name = snake(key);
             Field {
-                // What an event is called in its log comes first.
-                name: if taken.contains(&name.as_str()) { format!("own_{name}") } else { name },
+                // What every event has, and what types are called, keeps its name.
+                name: if taken.contains(&name.as_str()) { format!("{name}_") } else { name },
                 annotation: if optional { format!("{} | None", kind.annotation) } else { kind.annotation.clone() },
                 read: kind.read(key, !optional),
                 doc: describe(property),
@@ -140,7 +146,8 @@ pub fn types(schema: &Schema) -> String {
             words.push_str(&literal(&name, examples));
         } else {
             let fields = fields(schema, definition, &[], &[], &mut named);
-            shapes.push_str(&class(&name, "", &describe(definition), &fields, &[], &shape_reader(&name, &fields)));
+            let class_name = class_name(&name);
+            shapes.push_str(&class(class_name, "", &describe(definition), &fields, &[], &shape_reader(class_name, &fields)));
         }
         written.insert(name);
     }
@@ -201,7 +208,8 @@ fn union_classes(schema: &Schema, union: &str, tag: &str, prefix: &str, named: &
     for variant in variants(schema.definition(union)) {
         let Some(word) = variant["properties"][tag]["const"].as_str() else { continue };
         let name = format!("{prefix}{}", camel(word));
-        let name = if prefix.is_empty() && word == "snapshot" { "FeedStart".to_owned() } else { name };
+        // What the snapshot holds is a shape of that name.
+        let name = if schema.definition(&name).is_null() { name } else { format!("{name}Event") };
         let mut fields = fields(schema, variant, &[tag, "requestId", "schemaVersion"], &[], named);
         if let Some(value) = target(variant) {
             named.insert(value.to_owned());
@@ -249,7 +257,7 @@ pub fn events(schema: &Schema) -> String {
     let mut table = String::new();
     for (kind, definition) in schema.event_kinds() {
         let of = schema.definition(definition);
-        let fields = fields(schema, of, &[], &["index", "run", "approval", "raw_line"], &mut named);
+        let fields = fields(schema, of, &[], &["index", "run", "approval", "raw_line", "bytes"], &mut named);
         let constants = [format!("kind: ClassVar[str] = \"{kind}\"")];
         let mut read = format!("\n    @classmethod\n    def read(cls, raw: Mapping[str, Any], index: int, run: int, approval: str | None, line: bytes) -> {definition}:\n        \"\"\"From JSON, and where it was found.\"\"\"\n        return cls(\n            index,\n            run,\n            approval,\n            line,\n");
         for field in &fields {
@@ -277,7 +285,7 @@ pub fn events(schema: &Schema) -> String {
     let own: String = words.iter().map(|name| literal(name, schema.definition(name)["examples"].as_array().map_or(&[], Vec::as_slice))).collect();
     let import: String = shared.iter().map(|name| format!("    {name},\n")).collect();
     format!(
-        "{HEAD}{}\nfrom .types import (\n{import}    _each,\n    _maybe,\n)\n\n{own}{}{shapes}{classes}\n\n_KINDS = {{\n{table}}}\n",
+        "{HEAD}{}from .types import (\n{import}    _maybe,\n)\n\n{own}{}{shapes}{classes}\n\n_KINDS = {{\n{table}}}\n",
         include_str!("events.head.py"),
         include_str!("events.base.py")
     )

@@ -160,7 +160,7 @@ class AsyncClient(AsyncMeta):
 
 
 class _AsyncStream(Generic[T]):
-    """An asynchronous iterator over a stream. An exception in whoever iterates closes it."""
+    """An asynchronous iterator over a stream, which closes with it."""
 
     def __init__(self, stream: Stream, items: Callable[[Any], Iterator[T]]) -> None:
         self._stream = stream
@@ -168,27 +168,79 @@ class _AsyncStream(Generic[T]):
         self._ready: Iterator[T] = iter(())
         self._reading: asyncio.Future[Any] | None = None
 
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        while True:
+            for item in self._ready:
+                return item
+            batch = await self._next_batch()
+            if batch is None:
+                raise StopAsyncIteration
+            self._ready = self._items(batch)
+
     async def _next_batch(self) -> Any:
         """The next batch. One that arrives after its reader was cancelled waits for the next reader."""
-        if self._reading is None:
-            self._reading = begin(self._stream.start_next)
-        batch = await asyncio.shield(self._reading)
+        reading = self._reading = self._reading or begin(self._stream.start_next)
+        await asyncio.wait((reading,))
         self._reading = None
-        return batch
-
-    async def __aiter__(self) -> AsyncIterator[T]:
-        try:
-            while True:
-                for item in self._ready:
-                    yield item
-                batch = await self._next_batch()
-                if batch is None:
-                    return
-                self._ready = self._items(batch)
-        except GeneratorExit:
-            raise
+        return reading.result()
 
     def close(self) -> None:
         """Closes its connection. Who waits for the next item finds the end."""
         self._ready = iter(())
         self._stream.close()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncFrameStream(_AsyncStream[T]):
+    """The frames of a stream."""
+
+    def __init__(self, stream: Stream, reader: FrameReader[T]) -> None:
+        super().__init__(stream, reader.items)
+        self._reader = reader
+
+    @property
+    def end_reason(self) -> str | None:
+        """Why it ended; `None` before its end."""
+        return self._reader.end_reason
+
+    @property
+    def revision(self) -> int | None:
+        """The revision it started at, where it has revisions."""
+        return self._reader.revision
+
+    async def __aenter__(self) -> AsyncFrameStream[T]:
+        return self
+
+
+class AsyncWatch(_AsyncStream[Event | Gap]):
+    """The events of a session, each exactly once, and the gaps where they were compacted away."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._reader = WatchReader()
+        super().__init__(stream, self._reader.items)
+
+    @property
+    def next_index(self) -> int | None:
+        """Index of the event after the last one that was taken: where a later watch goes on."""
+        return self._reader.next_index
+
+    @property
+    def end_reason(self) -> str | None:
+        """Why it ended; `None` before its end."""
+        return self._reader.end_reason
+
+    async def raw(self) -> AsyncIterator[RawEvent]:
+        """The rest of the events as `(index, run, line)`, the line as the runner wrote it; gaps show in the indexes."""
+        while (batch := await self._next_batch()) is not None:
+            for event in self._reader.raw(batch):
+                yield event
+
+    async def __aenter__(self) -> AsyncWatch:
+        return self

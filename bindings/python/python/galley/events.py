@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
-
 from .types import (
     ExitReason,
     Llm,
     RiskLevel,
-    _each,
     _maybe,
 )
 
@@ -71,7 +69,7 @@ def read_line(line: bytes, index: int = 0, run: int = 0, approval: str | None = 
 
 
 def _read(raw: dict[str, Any], index: int, run: int, approval: str | None, line: bytes) -> Event:
-    kind = raw.get("kind")
+    kind: Any = raw.get("kind")
     try:
         return _KINDS[kind](raw, index, run, approval, line)
     except (KeyError, TypeError):
@@ -245,7 +243,7 @@ class LlmChanged(Event):
     """The model changed (§4.12)."""
 
     kind: ClassVar[str] = "llm_changed"
-    own_index: int
+    index_: int
     """Its position."""
     name: str
     """Its raw name."""
@@ -281,7 +279,7 @@ class Malformed(Event):
     """The line, or its beginning when it was over-long."""
     source: str
     """Always `core`."""
-    bytes: int | None
+    bytes_: int | None
     """The line's length when it was over-long and cut."""
     reason: str | None
     """What was wrong with it."""

@@ -600,7 +600,7 @@ class NewSession:
     """The first message."""
     session: SessionBrief
     """Its row as it stands after the dispatch."""
-    warning: Warning | None
+    warning: WriteWarning | None
     """Something to know."""
     raw: Mapping[str, Any] = field(repr=False, compare=False)
     """All of it as Core wrote it, fields of newer versions included."""
@@ -612,7 +612,7 @@ class NewSession:
             raw["dispatch"],
             MessageBrief.read(raw["message"]),
             SessionBrief.read(raw["session"]),
-            _maybe(Warning.read, raw.get("warning")),
+            _maybe(WriteWarning.read, raw.get("warning")),
             raw,
         )
 
@@ -1425,7 +1425,7 @@ class Submitted:
     """The stored row."""
     queue: QueuePosition | None
     """Where it waits."""
-    warning: Warning | None
+    warning: WriteWarning | None
     """Something to know."""
     raw: Mapping[str, Any] = field(repr=False, compare=False)
     """All of it as Core wrote it, fields of newer versions included."""
@@ -1437,7 +1437,7 @@ class Submitted:
             raw["dispatch"],
             _maybe(MessageBrief.read, raw.get("message")),
             _maybe(QueuePosition.read, raw.get("queue")),
-            _maybe(Warning.read, raw.get("warning")),
+            _maybe(WriteWarning.read, raw.get("warning")),
             raw,
         )
 
@@ -1509,7 +1509,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Warning:
+class WriteWarning:
     """Something to know about a write that worked."""
 
     id: str
@@ -1522,7 +1522,7 @@ class Warning:
     """All of it as Core wrote it, fields of newer versions included."""
 
     @classmethod
-    def read(cls, raw: Mapping[str, Any]) -> Warning:
+    def read(cls, raw: Mapping[str, Any]) -> WriteWarning:
         """From JSON."""
         return cls(
             raw["id"],
@@ -1779,7 +1779,7 @@ def read_wait_frame(raw: Mapping[str, Any]) -> WaitFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class FeedStart:
+class FeedSnapshotEvent:
     """`snapshot`."""
 
     revision: int
@@ -1789,7 +1789,7 @@ class FeedStart:
     """All of it as Core wrote it, fields of newer versions included."""
 
     @classmethod
-    def read(cls, raw: Mapping[str, Any]) -> FeedStart:
+    def read(cls, raw: Mapping[str, Any]) -> FeedSnapshotEvent:
         """From JSON."""
         return cls(
             raw["revision"],
@@ -1799,7 +1799,7 @@ class FeedStart:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionChanged:
+class FeedSessionChanged:
     """`session_changed`."""
 
     revision: int
@@ -1809,7 +1809,7 @@ class SessionChanged:
     """All of it as Core wrote it, fields of newer versions included."""
 
     @classmethod
-    def read(cls, raw: Mapping[str, Any]) -> SessionChanged:
+    def read(cls, raw: Mapping[str, Any]) -> FeedSessionChanged:
         """From JSON."""
         return cls(
             raw["revision"],
@@ -1819,7 +1819,7 @@ class SessionChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionDeleted:
+class FeedSessionDeleted:
     """`session_deleted`."""
 
     revision: int
@@ -1829,7 +1829,7 @@ class SessionDeleted:
     """All of it as Core wrote it, fields of newer versions included."""
 
     @classmethod
-    def read(cls, raw: Mapping[str, Any]) -> SessionDeleted:
+    def read(cls, raw: Mapping[str, Any]) -> FeedSessionDeleted:
         """From JSON."""
         return cls(
             raw["revision"],
@@ -1839,7 +1839,7 @@ class SessionDeleted:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageAdded:
+class FeedMessageAdded:
     """`message_added`."""
 
     revision: int
@@ -1849,7 +1849,7 @@ class MessageAdded:
     """All of it as Core wrote it, fields of newer versions included."""
 
     @classmethod
-    def read(cls, raw: Mapping[str, Any]) -> MessageAdded:
+    def read(cls, raw: Mapping[str, Any]) -> FeedMessageAdded:
         """From JSON."""
         return cls(
             raw["revision"],
@@ -1859,7 +1859,7 @@ class MessageAdded:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalChanged:
+class FeedApprovalChanged:
     """`approval_changed`."""
 
     revision: int
@@ -1869,7 +1869,7 @@ class ApprovalChanged:
     """All of it as Core wrote it, fields of newer versions included."""
 
     @classmethod
-    def read(cls, raw: Mapping[str, Any]) -> ApprovalChanged:
+    def read(cls, raw: Mapping[str, Any]) -> FeedApprovalChanged:
         """From JSON."""
         return cls(
             raw["revision"],
@@ -1878,14 +1878,14 @@ class ApprovalChanged:
         )
 
 
-FeedEvent: TypeAlias = FeedStart | SessionChanged | SessionDeleted | MessageAdded | ApprovalChanged | UnknownFrame
+FeedEvent: TypeAlias = FeedSnapshotEvent | FeedSessionChanged | FeedSessionDeleted | FeedMessageAdded | FeedApprovalChanged | UnknownFrame
 
 _FEED_EVENT: dict[Any, Callable[[Mapping[str, Any]], FeedEvent]] = {
-    "snapshot": FeedStart.read,
-    "session_changed": SessionChanged.read,
-    "session_deleted": SessionDeleted.read,
-    "message_added": MessageAdded.read,
-    "approval_changed": ApprovalChanged.read,
+    "snapshot": FeedSnapshotEvent.read,
+    "session_changed": FeedSessionChanged.read,
+    "session_deleted": FeedSessionDeleted.read,
+    "message_added": FeedMessageAdded.read,
+    "approval_changed": FeedApprovalChanged.read,
 }
 
 
