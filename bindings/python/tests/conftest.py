@@ -94,8 +94,8 @@ def threads() -> int:
     return len(os.listdir("/proc/self/task"))
 
 
-def run_to_end(client: galley.Client, task: str, runtime: str = "scripted") -> str:
-    """A new session that has carried out its task; its id."""
-    new = client.sessions.create(task, runtime=runtime, approval_mode="auto")
+def run_to_end(client: galley.Client, steps: str) -> str:
+    """A new session in which the scripted runner has carried out its steps; its id."""
+    new = client.sessions.create(f"!{steps}", runtime="scripted", approval_mode="auto")
     client.session(new.session.id).wait(until_idle=True)
     return new.session.id

@@ -51,7 +51,7 @@ def _read(raw: dict[str, Any], index: int, run: int, approval: str | None, line:
     try:
         return _KINDS[kind](raw, index, run, approval, line)
     except (KeyError, TypeError):
-        return UnknownEvent(index, run, approval, line, str(kind), raw)
+        return UnknownEvent(index=index, run=run, approval=approval, raw_line=line, kind=str(kind), fields=raw)
 
 
 def read_batch(first: int, run: int, approvals: list[tuple[int, str]], lines: bytes) -> Iterator[Event]:
