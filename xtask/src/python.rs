@@ -141,7 +141,9 @@ fn errors(schema: &Schema) -> String {
 }
 
 /// Names of the package that are written by hand, and their modules.
-const BY_HAND: [(&str, &[&str]); 5] = [
+const BY_HAND: [(&str, &[&str]); 7] = [
+    ("_aresources", &["AsyncProject", "AsyncSession"]),
+    ("_resources", &["Project", "Session"]),
     ("_answers", &["Page", "WaitOutcome"]),
     ("_client", &["Client", "FrameStream", "Watch"]),
     ("_aclient", &["AsyncClient", "AsyncFrameStream", "AsyncWatch"]),

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
         Page,
         WaitOutcome,
     )
+    from ._aresources import (
+        AsyncProject,
+        AsyncSession,
+    )
     from ._client import (
         Client,
         FrameStream,
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
     )
     from ._frames import (
         RawEvent,
+    )
+    from ._resources import (
+        Project,
+        Session,
     )
     from .errors import (
         Busy,
@@ -195,6 +203,8 @@ __all__ = [
     "AskUser",
     "AsyncClient",
     "AsyncFrameStream",
+    "AsyncProject",
+    "AsyncSession",
     "AsyncWatch",
     "AttachmentKind",
     "Backend",
@@ -264,6 +274,7 @@ __all__ = [
     "PetAttached",
     "PetDetached",
     "Pong",
+    "Project",
     "ProjectBrief",
     "ProjectDeleted",
     "ProjectEnd",
@@ -292,6 +303,7 @@ __all__ = [
     "RuntimeRemoved",
     "SchemaMismatch",
     "SearchHit",
+    "Session",
     "SessionBrief",
     "SessionDeleted",
     "SessionGone",
@@ -342,11 +354,15 @@ _HOMES = {
     "AsyncWatch": "_aclient",
     "Page": "_answers",
     "WaitOutcome": "_answers",
+    "AsyncProject": "_aresources",
+    "AsyncSession": "_aresources",
     "Client": "_client",
     "FrameStream": "_client",
     "Watch": "_client",
     "Core": "_core",
     "RawEvent": "_frames",
+    "Project": "_resources",
+    "Session": "_resources",
     "Busy": "errors",
     "Closed": "errors",
     "DbUnavailable": "errors",
