@@ -1,8 +1,11 @@
 //! The Python package's generated modules, from the schema: result types, events, exceptions, and the
 //! methods by noun, once blocking and once for asyncio.
 
+mod package;
 mod resources;
 mod types;
+
+pub use package::test;
 
 use crate::schema;
 use serde_json::Value;

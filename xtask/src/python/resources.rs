@@ -102,12 +102,14 @@ pub fn resources(schema: &Schema, style: Style) -> String {
                 "    __slots__ = (\"_client\", \"id\")\n\n    def __init__(self, client: {client}, id: str) -> None:\n        self._client = client\n        self.id = id\n\n    def __repr__(self) -> str:\n        return f\"galley.{prefix}{class}({{self.id!r}})\"\n"
             );
         } else {
-            let _ = write!(text, "    __slots__ = (\"_client\",)\n\n    def __init__(self, client: {client}) -> None:\n        self._client = client\n");
+            let _ =
+                write!(text, "    __slots__ = (\"_client\",)\n\n    def __init__(self, client: {client}) -> None:\n        self._client = client\n");
         }
         text.push_str(classes.get(class).map_or("", String::as_str));
     }
     // The client inherits these.
-    let _ = write!(text, "\n\nclass {}:\n    \"\"\"What a client is asked itself.\"\"\"\n", if style == Style::Blocking { "Meta" } else { "AsyncMeta" });
+    let _ =
+        write!(text, "\n\nclass {}:\n    \"\"\"What a client is asked itself.\"\"\"\n", if style == Style::Blocking { "Meta" } else { "AsyncMeta" });
     text.push_str(&classes.remove("Client").unwrap_or_default().replace("self._client.ask", "self.ask"));
     let (read, answer) = if style == Style::Blocking { ("def", "T") } else { ("async def", "T") };
     let _ = write!(

@@ -39,7 +39,8 @@ impl Kind {
             }
             named.insert(name.to_owned());
             let name = class_name(name);
-            let read = if schema.definition(target(of).unwrap_or_default())["type"] == "object" { Read::Class(name.to_owned()) } else { Read::AsItIs };
+            let read =
+                if schema.definition(target(of).unwrap_or_default())["type"] == "object" { Read::Class(name.to_owned()) } else { Read::AsItIs };
             return Self { annotation: name.to_owned(), read, nullable: false };
         }
         if let Some(one) = variants(of).find(|one| one["type"] != "null") {
@@ -171,7 +172,8 @@ fn shape_reader(name: &str, fields: &[Field]) -> String {
 
 /// The class method that makes one from JSON.
 fn reader(name: &str, fields: &[Field], last: &[&str]) -> String {
-    let mut text = format!("\n    @classmethod\n    def read(cls, raw: Mapping[str, Any]) -> {name}:\n        \"\"\"From JSON.\"\"\"\n        return cls(\n");
+    let mut text =
+        format!("\n    @classmethod\n    def read(cls, raw: Mapping[str, Any]) -> {name}:\n        \"\"\"From JSON.\"\"\"\n        return cls(\n");
     for field in fields {
         let _ = writeln!(text, "            {},", field.read);
     }
@@ -259,7 +261,9 @@ pub fn events(schema: &Schema) -> String {
         let of = schema.definition(definition);
         let fields = fields(schema, of, &[], &["index", "run", "approval", "raw_line", "bytes"], &mut named);
         let constants = [format!("kind: ClassVar[str] = \"{kind}\"")];
-        let mut read = format!("\n    @classmethod\n    def read(cls, raw: Mapping[str, Any], index: int, run: int, approval: str | None, line: bytes) -> {definition}:\n        \"\"\"From JSON, and where it was found.\"\"\"\n        return cls(\n            index,\n            run,\n            approval,\n            line,\n");
+        let mut read = format!(
+            "\n    @classmethod\n    def read(cls, raw: Mapping[str, Any], index: int, run: int, approval: str | None, line: bytes) -> {definition}:\n        \"\"\"From JSON, and where it was found.\"\"\"\n        return cls(\n            index,\n            run,\n            approval,\n            line,\n"
+        );
         for field in &fields {
             let _ = writeln!(read, "            {},", field.read);
         }

@@ -79,8 +79,11 @@ def _read(raw: dict[str, Any], index: int, run: int, approval: str | None, line:
 def read_batch(first: int, run: int, approvals: list[tuple[int, str]], lines: bytes) -> Iterator[Event]:
     """The events of consecutive lines, each ended by a newline."""
     asked = dict(approvals)
-    for index, line in enumerate(lines[:-1].split(b"\n"), first):
-        yield _read(json.loads(line), index, run, asked.get(index), line)
+    lines = lines[:-1]
+    # One list is parsed much faster than its items one by one.
+    events = json.loads(b"[%b]" % lines.replace(b"\n", b","))
+    for index, (raw, line) in enumerate(zip(events, lines.split(b"\n"), strict=True), first):
+        yield _read(raw, index, run, asked.get(index), line)
 
 
 @dataclass(frozen=True, slots=True)
