@@ -7,26 +7,50 @@ mod types;
 
 pub use package::test;
 
-use crate::schema;
+use crate::{root, schema};
 use serde_json::Value;
 use std::fmt::Write as _;
+use std::fs;
 
 /// The first line of every generated module.
 const HEAD: &str = "# Generated from schema/galley-v1.json by `cargo xtask generate`.\n";
 
 /// The modules: path below the repository's root, and text.
-pub fn modules() -> anyhow::Result<Vec<(&'static str, String)>> {
+pub fn modules() -> anyhow::Result<Vec<(String, String)>> {
     let schema = Schema(serde_json::from_str(&schema::text()?)?);
     let (types, events, errors) = (types::types(&schema), types::events(&schema), errors(&schema));
-    Ok(vec![
-        ("bindings/python/python/galley/__init__.py", package(&[("types", &types), ("events", &events), ("errors", &errors)])),
-        ("bindings/python/python/galley/types.py", types),
-        ("bindings/python/python/galley/events.py", events),
-        ("bindings/python/python/galley/errors.py", errors),
-        ("bindings/python/python/galley/_arguments.py", resources::arguments(&schema)),
-        ("bindings/python/python/galley/_resources.py", resources::resources(&schema, resources::Style::Blocking)),
-        ("bindings/python/python/galley/_aresources.py", resources::resources(&schema, resources::Style::Asyncio)),
-    ])
+    let generated = [
+        ("__init__", package(&[("types", &types), ("events", &events), ("errors", &errors)])),
+        ("types", types),
+        ("events", events),
+        ("errors", errors),
+        ("_arguments", resources::arguments(&schema)),
+        ("_resources", resources::resources(&schema, resources::Style::Blocking)),
+        ("_aresources", resources::resources(&schema, resources::Style::Asyncio)),
+    ];
+    let mut modules: Vec<_> = generated.into_iter().map(|(name, text)| (format!("{PACKAGE}/{name}.py"), text)).collect();
+    modules.extend(runner()?);
+    Ok(modules)
+}
+
+/// Where the package is.
+const PACKAGE: &str = "bindings/python/python/galley";
+
+/// `galley.runner`: a copy of what Core carries within it.
+fn runner() -> anyhow::Result<Vec<(String, String)>> {
+    let folder = root().join("galley-core/python/galley/runner");
+    let mut files = Vec::new();
+    if folder.is_dir() {
+        for file in fs::read_dir(folder)? {
+            let path = file?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_file() {
+                files.push((format!("{PACKAGE}/runner/{name}"), fs::read_to_string(&path)?));
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// The schema's document, read by what Python needs of it.
