@@ -153,9 +153,9 @@ impl Method<'_> {
             let annotation = kind.annotation.replace("tuple[str, ...]", "Sequence[str]");
             let name = snake(key);
             if is_required(args, key) && !kind.nullable {
-                let _ = write!(signature, "        {name}: {annotation},\n");
+                let _ = writeln!(signature, "        {name}: {annotation},");
             } else {
-                let _ = write!(optional, "        {name}: {annotation} | None = None,\n");
+                let _ = writeln!(optional, "        {name}: {annotation} | None = None,");
             }
             let _ = write!(passed, "\"{key}\": {name}, ");
         }

@@ -6,6 +6,17 @@ _Path = str | os.PathLike[str]
 _Done = Callable[[Any, BaseException | None], None]
 _Batch = bytes | tuple[int, int, list[tuple[int, str]], bytes] | None
 
+__all__ = [
+    "Client",
+    "Core",
+    "Pending",
+    "Stream",
+    "main",
+    "at_exit",
+    "after_fork_child",
+    "__version__",
+]
+
 __version__: str
 
 def main(argv: Sequence[str]) -> int: ...
