@@ -4,6 +4,7 @@
 
 mod bench;
 mod generate;
+mod python;
 mod reference;
 mod schema;
 mod test;

@@ -1,0 +1,5 @@
+"""`python -m galley` is the `galley` command."""
+
+from ._command import main
+
+main()
