@@ -1,6 +1,6 @@
 //! `generate`: files that are written from the code and checked in.
 
-use crate::{reference, root, schema};
+use crate::{reference, root, schema, typescript};
 use anyhow::{Context, bail};
 use std::fs;
 
@@ -12,7 +12,11 @@ struct Generated {
 }
 
 fn files() -> anyhow::Result<Vec<Generated>> {
-    Ok(vec![Generated { path: "schema/galley-v1.json", text: schema::text()? }, Generated { path: "docs/agent-api.md", text: reference::text()? }])
+    Ok(vec![
+        Generated { path: "schema/galley-v1.json", text: schema::text()? },
+        Generated { path: "docs/agent-api.md", text: reference::text()? },
+        Generated { path: "bindings/node/src/schema.ts", text: typescript::text()? },
+    ])
 }
 
 /// Writes every generated file.

@@ -7,6 +7,7 @@ mod generate;
 mod reference;
 mod schema;
 mod test;
+mod typescript;
 
 use anyhow::bail;
 use std::path::Path;
