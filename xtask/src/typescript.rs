@@ -10,10 +10,13 @@ const HEAD: &str = "\
 /** Any JSON. */
 export type AnyJson = unknown;
 
-declare const unknownWord: unique symbol;
-
 /** A word that this version does not know. */
-export type UnknownWord = string & { readonly [unknownWord]: true };
+export type UnknownWord = string & {};
+
+/** A kind that this version does not know. It is a string; nothing is compared to it by mistake. */
+export declare enum UnknownKind {
+  _ = \"\",
+}
 ";
 
 /// The module.
@@ -76,7 +79,7 @@ fn type_of(of: &Value, depth: usize) -> String {
         return words.iter().map(Value::to_string).collect::<Vec<_>>().join(" | ");
     }
     if of["not"].is_object() {
-        return "UnknownWord".to_owned();
+        return "UnknownKind".to_owned();
     }
     if of["properties"].is_object() {
         return fields(of, depth);

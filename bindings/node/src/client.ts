@@ -79,7 +79,7 @@ export class Client {
 
   /** Carries out any command by its name, also one that this version does not know. */
   call<Name extends keyof Commands>(name: Name, args: Commands[Name]["args"], options?: CallOptions): Promise<Answer<Commands[Name]["output"]>>;
-  call(name: string, args?: object, options?: CallOptions): Promise<unknown>;
+  call<Name extends string>(name: Name extends keyof Commands ? never : Name, args?: object, options?: CallOptions): Promise<unknown>;
   async call(name: string, args: object = {}, options?: CallOptions): Promise<unknown> {
     const json = JSON.stringify(object(args, "the arguments"));
     const answer = await settled<string>((done) => this.#native.call(text(name, "the name of a command"), json, done), options);
@@ -89,7 +89,7 @@ export class Client {
 
   /** Opens any stream by its name, and yields its frames as Core writes them. */
   stream<Name extends keyof Streams>(name: Name, args: Streams[Name]["args"], options?: CallOptions & ReconnectOptions): Frames<Streams[Name]["frame"]>;
-  stream(name: string, args?: object, options?: CallOptions & ReconnectOptions): Frames<object>;
+  stream<Name extends string>(name: Name extends keyof Streams ? never : Name, args?: object, options?: CallOptions & ReconnectOptions): Frames<object>;
   stream(name: string, args: object = {}, options: CallOptions & ReconnectOptions = {}): Frames<object> {
     return new Frames(() => this.open(name, args, options), options);
   }

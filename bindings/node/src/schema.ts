@@ -3,10 +3,13 @@
 /** Any JSON. */
 export type AnyJson = unknown;
 
-declare const unknownWord: unique symbol;
-
 /** A word that this version does not know. */
-export type UnknownWord = string & { readonly [unknownWord]: true };
+export type UnknownWord = string & {};
+
+/** A kind that this version does not know. It is a string; nothing is compared to it by mistake. */
+export declare enum UnknownKind {
+  _ = "",
+}
 
 /** Stops the current run (§5.4). */
 export type Abort = { [name: string]: AnyJson };
@@ -428,7 +431,7 @@ export type FeedEvent = FeedSnapshot & {
   kind: "approval_changed";
   revision: number;
 } | {
-  kind: UnknownWord;
+  kind: UnknownKind;
   revision: number;
 };
 
@@ -1987,7 +1990,7 @@ export interface TurnStart {
 }
 
 export interface UnknownEvent {
-  kind: UnknownWord;
+  kind: UnknownKind;
 }
 
 /** Starts a run (§5.1). */

@@ -1,6 +1,6 @@
 import { described, GalleyError } from "./errors.js";
 import type { NativeBatch, NativeStream, Waiting } from "./native.js";
-import type { Events, UnknownWord } from "./schema.js";
+import type { Events, UnknownKind } from "./schema.js";
 import { hold, release, type CallOptions } from "./waiting.js";
 
 /** `Symbol.asyncDispose`, also where Node does not have it yet. */
@@ -20,7 +20,7 @@ interface EventBase {
 
 /** An event whose kind this version does not know. */
 export interface UnknownSessionEvent extends EventBase {
-  readonly kind: UnknownWord;
+  readonly kind: UnknownKind;
   readonly data: { readonly kind: string; readonly [field: string]: unknown };
 }
 
@@ -71,7 +71,7 @@ export abstract class Stream<T> implements AsyncIterableIterator<T> {
   #offset = 0;
   #approvals: Map<number, string> | undefined;
   #pending: { waiting: Waiting; cancel: (reason?: unknown) => void } | undefined;
-  #turn: Promise<unknown> | undefined;
+  #turn: Promise<void> | undefined;
   #referenced = true;
   #failure: { reason: unknown } | undefined;
   readonly #signal: AbortSignal | undefined;
@@ -113,10 +113,8 @@ export abstract class Stream<T> implements AsyncIterableIterator<T> {
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
-    if (this.#turn) return this.#queued(() => this.next());
-    const item = this.#take();
-    if (item !== undefined) return Promise.resolve({ done: false, value: item });
-    return this.#queued(() => this.#wait());
+    const item = this.#turn ? undefined : this.#take();
+    return item === undefined ? this.#queued() : Promise.resolve({ done: false, value: item });
   }
 
   /** Closes the stream. */
@@ -137,12 +135,14 @@ export abstract class Stream<T> implements AsyncIterableIterator<T> {
   protected abstract frame(frame: Frame): T | undefined;
 
   /** Takes turns: the next piece goes to whoever asked first. */
-  #queued<R>(action: () => Promise<R>): Promise<R> {
-    const run: Promise<R> = (this.#turn ?? Promise.resolve()).then(() => {
-      if (this.#turn === run) this.#turn = undefined;
-      return action();
-    });
-    return run;
+  #queued(): Promise<IteratorResult<T, undefined>> {
+    const piece = this.#turn ? this.#turn.then(() => this.#wait()) : this.#wait();
+    const over = (): void => {
+      if (this.#turn === turn) this.#turn = undefined;
+    };
+    const turn: Promise<void> = piece.then(over, over);
+    this.#turn = turn;
+    return piece;
   }
 
   /** The next piece of what was read already. */

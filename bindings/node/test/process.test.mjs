@@ -56,11 +56,11 @@ test("worker threads load it, use it and go", async (t) => {
        require("node:worker_threads").parentPort.postMessage(status);
      })\`;
      for (let round = 0; round < 3; round++) {
-       const workers = [0, 1].map(() => new Worker(source, { eval: true, env: { GALLEY_SOCKET_PATH: socket } }));
+       const workers = [0, 1].map(() => new Worker(source, { eval: true, execArgv: [], env: { GALLEY_SOCKET_PATH: socket } }));
        for (const worker of workers) worker.on("message", (status) => console.log(status));
        await Promise.all(workers.map((worker) => once(worker, "exit")));
      }
-     const idle = new Worker('const { connect } = require("galley"); connect({ socket: process.env.GALLEY_SOCKET_PATH }).then((client) => { client.sessions.watch().next(); client.sessions.watch().next(); require("node:worker_threads").parentPort.postMessage(0); })', { eval: true, env: { GALLEY_SOCKET_PATH: socket } });
+     const idle = new Worker('const { connect } = require("galley"); connect({ socket: process.env.GALLEY_SOCKET_PATH }).then((client) => { client.sessions.watch().next(); client.sessions.watch().next(); require("node:worker_threads").parentPort.postMessage(0); })', { eval: true, execArgv: [], env: { GALLEY_SOCKET_PATH: socket } });
      await once(idle, "message");
      await idle.terminate();
      await core.shutdown();`,
