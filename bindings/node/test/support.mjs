@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Core } from "galley";
+import { Client, Core } from "galley";
 
 export const packageDir = dirname(dirname(fileURLToPath(import.meta.url)));
 export const repository = dirname(dirname(packageDir));
@@ -47,10 +47,13 @@ export async function serve(t, folder) {
     child.kill("SIGKILL");
     await ended;
   });
+  // A Core that was killed leaves its socket behind: only an answer shows that this one listens.
+  const client = new Client({ socket });
   await until(() => {
     if (child.exitCode !== null) throw new Error(`galley serve ended with ${child.exitCode}: ${said}`);
-    return existsSync(socket);
+    return client.ping().catch(() => false);
   });
+  client.close();
   return { child, socket, ended };
 }
 
