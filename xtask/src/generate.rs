@@ -1,6 +1,6 @@
 //! `generate`: files that are written from the code and checked in.
 
-use crate::{python, reference, root, schema};
+use crate::{python, reference, root, schema, typescript};
 use anyhow::{Context, bail};
 use std::fs;
 
@@ -15,6 +15,7 @@ fn files() -> anyhow::Result<Vec<Generated>> {
     let mut files = vec![
         Generated { path: "schema/galley-v1.json".into(), text: schema::text()? },
         Generated { path: "docs/agent-api.md".into(), text: reference::text()? },
+        Generated { path: "bindings/node/src/schema.ts".into(), text: typescript::text()? },
     ];
     files.extend(python::modules()?.into_iter().map(|(path, text)| Generated { path, text }));
     Ok(files)

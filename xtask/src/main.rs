@@ -8,6 +8,7 @@ mod python;
 mod reference;
 mod schema;
 mod test;
+mod typescript;
 
 use anyhow::bail;
 use std::path::Path;

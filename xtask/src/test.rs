@@ -32,6 +32,7 @@ const STEPS: &[Step] = &[
     Step { name: "docs", action: Action::Program("cargo", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-Dwarnings")]) },
     Step { name: "generated files", action: Action::Task(generate::check) },
     Step { name: "python", action: Action::Task(python::test) },
+    Step { name: "node", action: Action::Task(node) },
 ];
 
 /// Runs every step, up to the first that fails.
@@ -44,6 +45,19 @@ pub fn run() -> anyhow::Result<()> {
         eprintln!("── {} passed in {:.1} s", step.name, begun.elapsed().as_secs_f64());
     }
     eprintln!("── all {} steps passed in {:.1} s", STEPS.len(), start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Builds the npm package, checks its types and runs its tests under Node.
+fn node() -> anyhow::Result<()> {
+    let package = root().join("bindings/node");
+    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    for args in [&["ci", "--no-audit", "--no-fund"][..], &["run", "native"], &["run", "build"], &["run", "check"], &["test"]] {
+        let status = Command::new(npm).args(args).current_dir(&package).status().context("cannot run npm; install Node 18 or later")?;
+        if !status.success() {
+            bail!("`npm {}` ended with {status}", args.join(" "));
+        }
+    }
     Ok(())
 }
 

@@ -1,0 +1,5 @@
+//! Tells the linker what a module of Node is.
+
+fn main() {
+    napi_build::setup();
+}
