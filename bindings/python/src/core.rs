@@ -60,7 +60,7 @@ fn starting(process: &Arc<Process>, options: Options) -> impl Future<Output = Re
             builder = builder.max_live_runners(count);
         }
         for (name, backend, command, ga_path) in options.runtimes {
-            builder = builder.runtime(Runtime { name, backend: Backend::from(backend.as_str()), command, ga_path });
+            builder = builder.runtime(Runtime { backend: Backend::from(backend.as_str()), ga_path, ..Runtime::process(name, command) });
         }
         let core = Arc::new(builder.start().await?);
         let (stop, (ending, ended)) = (process.ending.child_token(), watch::channel(false));
