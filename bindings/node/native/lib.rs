@@ -4,6 +4,8 @@
 //! an error or a result; the JavaScript beside this module makes promises of them. Nothing in here
 //! keeps Node's event loop alive: the JavaScript does, for what somebody awaits.
 
+#![cfg_attr(test, allow(dead_code, reason = "what the macros of napi use is left out of a test build"))]
+
 mod client;
 mod core;
 mod reply;
