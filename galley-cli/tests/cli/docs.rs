@@ -55,7 +55,7 @@ fn the_supervisors_guide_works_as_it_is_written() {
         // What the agent does before the guide says how to answer.
         let occasion = match heading {
             "Answer approvals" => Some(("!ask_approval code_run; done yes", "waiting_approval")),
-            "Answer questions" => Some(("!ask Which colour? | red | blue", "completed")),
+            "Answer questions" => Some(("!ask Which colour? | red | blue", "idle")),
             "Stop and clean up" => Some(("!say working; wait_for abort", "running")),
             _ => None,
         };
