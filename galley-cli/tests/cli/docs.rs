@@ -55,8 +55,8 @@ fn the_supervisors_guide_works_as_it_is_written() {
         // What the agent does before the guide says how to answer.
         let occasion = match heading {
             "Answer approvals" => Some(("!ask_approval code_run; done yes", "waiting_approval")),
-            "Answer questions" => Some(("!ask Which colour? | red | blue", "completed")),
-            "Stop and clean up" => Some(("!say working; wait_for abort", "running")),
+            "Answer questions" => Some(("!ask Which colour? | red | blue", "idle")),
+            "Stop and clean up" => Some(("!say working; wait 3s; done finished", "running")),
             _ => None,
         };
         if let Some((message, status)) = occasion.filter(|_| new_heading) {
@@ -69,7 +69,7 @@ fn the_supervisors_guide_works_as_it_is_written() {
         learn(&mut ids, &rows);
         if line.contains(" wait ") {
             assert_eq!(rows.last().unwrap()["stream"], "end", "{line}: {rows:?}");
-            assert_eq!(rows[1]["status"], if heading == "Stop and clean up" { "session_cancelled" } else { "completed" }, "{line}: {rows:?}");
+            assert_eq!(rows[1]["status"], "completed", "{line}: {rows:?}");
         }
     }
     assert_eq!(ids.len(), 4);

@@ -36,6 +36,36 @@ fn a_core_that_dies_during_a_watch_is_an_error_line_after_the_frames() {
     core.join().unwrap();
 }
 
+/// A stream of a running session, and its first frame.
+fn open(home: &Home, args: &[&str]) -> (std::process::Child, BufReader<std::process::ChildStdout>) {
+    let mut child = home.command(args).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    stdout.read_line(&mut first).unwrap();
+    assert!(first.contains("\"phase\":\"initial\""), "{first}");
+    (child, stdout)
+}
+
+#[test]
+fn a_core_that_dies_ends_no_wait_and_says_so_to_followers() {
+    let mut home = Home::serving();
+    let id = home.galley(&["session", "new", "echo started; sleep 1000", "--approval-mode=auto"]).row()["session"]["id"].as_str().unwrap().to_owned();
+    let (mut wait, mut waited) = open(&home, &["session", "wait", &id, "--until-idle", "--timeout=3"]);
+    let (mut follow, mut followed) = open(&home, &["session", "follow", &id]);
+    kill_process(Pid::from_raw(home.serving_pid().cast_signed()).unwrap(), Signal::KILL).unwrap();
+    home.served();
+    let mut rest = String::new();
+    followed.read_to_string(&mut rest).unwrap();
+    assert_eq!(follow.wait().unwrap().code(), Some(0));
+    assert!(rest.ends_with("{\"schemaVersion\":1,\"stream\":\"end\",\"reason\":\"core_unavailable\"}\n"), "{rest}");
+    rest.clear();
+    waited.read_to_string(&mut rest).unwrap();
+    assert_eq!(wait.wait().unwrap().code(), Some(0));
+    // The initial frame is not repeated, and the time that was given is not begun again.
+    let statuses: Vec<_> = rest.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()).collect();
+    assert_eq!((statuses.len(), &statuses[0]["status"], &statuses[1]["reason"]), (2, &"timed_out".into(), &"timeout".into()), "{rest}");
+}
+
 #[test]
 fn an_interrupt_ends_a_watch_with_exit_0() {
     let home = Home::new();

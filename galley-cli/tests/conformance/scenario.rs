@@ -84,7 +84,7 @@ impl Step {
                 let detail = self.detail.as_deref().unwrap_or("{}");
                 let Json::Object(detail) = Json::parse(detail)? else { return Err("detail is no object".to_owned()) };
                 let mut fields = detail;
-                if fields.iter().all(|(name, _)| name != super::pattern::ANY) {
+                if fields.iter().all(|(name, _)| name != super::pattern::ANY && name != "message") {
                     fields.push(("message".to_owned(), Json::Text("<text>".to_owned())));
                     fields.sort_by(|(one, _), (other, _)| one.cmp(other));
                 }
