@@ -17,9 +17,8 @@ use tokio::fs;
 async fn words(task: Task, ctx: Context) -> Result<(), AgentError> {
     let path = PathBuf::from(task.text.trim());
     let call = ctx.tool("file_read", json!({ "path": path })).await;
-    let text = fs::read_to_string(&path)
-        .await
-        .map_err(|error| AgentError::new(format!("cannot read {}: {error}", path.display())).retryable(false))?;
+    let text =
+        fs::read_to_string(&path).await.map_err(|error| AgentError::new(format!("cannot read {}: {error}", path.display())).retryable(false))?;
     call.succeed(format!("{} characters", text.chars().count())).await;
 
     let how_many = ctx.ask("How many of the most frequent words?", &["3", "10"]).await;

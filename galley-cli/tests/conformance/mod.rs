@@ -118,7 +118,8 @@ fn program_missing(steps: &[&Walked]) -> Vec<String> {
         let help = home.galley(&[&words[..], &["--help"]].concat().iter().map(|word: &&str| &**word).collect::<Vec<_>>()).stdout;
         let (commands, flags) = (commands_of(&help), flags_of(&help));
         if commands.is_empty() {
-            let used: Vec<_> = steps.iter().filter(|step| step.words.iter().map(String::as_str).take(words.len()).eq(words.iter().copied())).collect();
+            let used: Vec<_> =
+                steps.iter().filter(|step| step.words.iter().map(String::as_str).take(words.len()).eq(words.iter().copied())).collect();
             if used.is_empty() {
                 missing.push(format!("galley {}", words.join(" ")));
             }

@@ -77,14 +77,17 @@ impl Step {
     /// The patterns, read.
     pub fn patterns(&self) -> Result<Vec<Json>, String> {
         match &self.error {
-            None => self.lines.iter().map(|line| if line == super::pattern::ANY { Ok(Json::Text(line.clone())) } else { Json::parse(line) }).collect(),
+            None => {
+                self.lines.iter().map(|line| if line == super::pattern::ANY { Ok(Json::Text(line.clone())) } else { Json::parse(line) }).collect()
+            }
             Some(tag) => {
                 let detail = self.detail.as_deref().unwrap_or("{}");
                 let Json::Object(detail) = Json::parse(detail)? else { return Err("detail is no object".to_owned()) };
                 let mut fields = vec![("message".to_owned(), Json::Text("<text>".to_owned()))];
                 fields.splice(0..0, detail);
                 let text = |text: &str| Json::Text(text.to_owned());
-                let error = vec![("error".to_owned(), text(tag)), ("message".to_owned(), text("<text>")), ("detail".to_owned(), Json::Object(fields))];
+                let error =
+                    vec![("error".to_owned(), text(tag)), ("message".to_owned(), text("<text>")), ("detail".to_owned(), Json::Object(fields))];
                 let before = self.lines.iter().map(|line| Json::parse(line)).collect::<Result<Vec<_>, _>>()?;
                 Ok([before, vec![Json::Object(error)]].concat())
             }

@@ -70,8 +70,14 @@ impl Walker<'_> {
     }
 
     fn once(&mut self, step: &Step) -> Walked {
-        let mut walked =
-            Walked { spec: step.spec.clone(), words: Vec::new(), requests: Vec::new(), shows: step.shows.clone(), code: step.code(), outcome: Ok(()) };
+        let mut walked = Walked {
+            spec: step.spec.clone(),
+            words: Vec::new(),
+            requests: Vec::new(),
+            shows: step.shows.clone(),
+            code: step.code(),
+            outcome: Ok(()),
+        };
         if let Some(line) = &step.run {
             walked.words = shell_words::split(line).unwrap().iter().map(|word| self.context().fill(word)).collect();
             let words: Vec<&str> = walked.words.iter().map(String::as_str).collect();
@@ -124,7 +130,9 @@ impl Walker<'_> {
         self.compare(step, &lines)?;
         if step.error.is_some() {
             let line = lines.last().ok_or("no error line")?;
-            let (Some(Json::Text(message)), again) = (line.at("message"), line.at("detail.message")) else { return Err(format!("no message: {line}")) };
+            let (Some(Json::Text(message)), again) = (line.at("message"), line.at("detail.message")) else {
+                return Err(format!("no message: {line}"));
+            };
             if again != line.at("message") || !message.contains(&self.context().fill(&step.says)) {
                 return Err(format!("the message does not say {:?} twice: {line}", step.says));
             }
