@@ -4,7 +4,7 @@ use crate::word_counts;
 use galley_client::{WatchItem, WatchOptions};
 use galley_core::{Core, Runtime};
 use galley_protocol::ipc::{Decision, Event};
-use galley_protocol::socket::{SendDispatch, SessionNew, SessionSend, WatchFrom};
+use galley_protocol::socket::{Dispatch, SessionNew, WatchFrom};
 use std::fs;
 
 #[tokio::test]
@@ -23,8 +23,8 @@ async fn a_word_count_asks_and_writes() {
             let WatchItem::Event(event) = watch.next().await.expect("the run goes on").unwrap() else { continue };
             match event.decode().unwrap() {
                 Event::AskUser(_) => {
-                    let sent = session.send(SessionSend { content: "2".into(), ..SessionSend::default() }).await.unwrap();
-                    assert_eq!(sent.dispatch, SendDispatch::Dispatched);
+                    let sent = session.send("2").await.unwrap();
+                    assert_eq!(sent.dispatch, Dispatch::Dispatched);
                 }
                 Event::ToolCallPending(call) => {
                     assert_eq!(call.tool_name, "file_write");
