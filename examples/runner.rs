@@ -40,7 +40,7 @@ async fn words(task: Task, ctx: Context) -> Result<(), AgentError> {
         let call = ctx.tool("file_write", args).await;
         fs::write(&target, format!("{report}\n")).await?;
         call.succeed(format!("{} characters written", report.chars().count())).await;
-        ctx.progress(format!("\nSaved as {}.", target.display())).await;
+        ctx.progress(format!("\nSaved as {name}.words.")).await;
     } else {
         ctx.progress("\nNot saved.").await;
     }

@@ -35,6 +35,9 @@ struct Arguments {
     /// The answer to questions; the first candidate unless given.
     #[arg(long, value_name = "TEXT", env = "GALLEY_CONFORMANCE_ANSWER")]
     answer: Option<String>,
+    /// Run these checks alone, by the beginnings of their names; `ready` is always run.
+    #[arg(long, value_name = "CHECK", value_delimiter = ',')]
+    only: Vec<String>,
     /// The agent's folder.
     #[arg(long, value_name = "DIR", default_value = ".")]
     ga_path: PathBuf,
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         long: arguments.task_long,
         print: arguments.task_print,
         answer: arguments.answer,
+        only: arguments.only,
         limit: Duration::from_secs(arguments.limit),
     };
     let report = check(&program, &options);

@@ -45,13 +45,24 @@ pub struct Options {
     pub print: Option<String>,
     /// The answer to questions; the first candidate, or `yes`, if absent.
     pub answer: Option<String>,
+    /// The checks to run, by the beginnings of their names; all, if empty. The first is always run.
+    pub only: Vec<String>,
     /// How long anything may take.
     pub limit: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { task: "Say hello.".to_owned(), approval: None, question: None, long: None, print: None, answer: None, limit: Duration::from_secs(30) }
+        Self {
+            task: "Say hello.".to_owned(),
+            approval: None,
+            question: None,
+            long: None,
+            print: None,
+            answer: None,
+            only: Vec::new(),
+            limit: Duration::from_secs(30),
+        }
     }
 }
 
@@ -59,7 +70,8 @@ impl Default for Options {
 pub fn check(launcher: &dyn Launcher, options: &Options) -> Report {
     let site = Site { launcher, options, ready: RefCell::default(), strays: RefCell::default(), order: RefCell::default() };
     let mut report = Report::default();
-    for check in checks::ALL {
+    let wanted = |name: &str| name == checks::FIRST || options.only.is_empty() || options.only.iter().any(|only| name.starts_with(only));
+    for check in checks::ALL.iter().filter(|check| wanted(check.name)) {
         let verdict = match (check.run)(&site) {
             Ok(()) => Verdict::Passed,
             Err(Fault::Failed(why)) => Verdict::Failed(why),

@@ -37,7 +37,8 @@ pub(super) fn at_once(site: &Site<'_>) -> Result<(), Fault> {
     let mut dialog = Dialog::start(site)?;
     let task = site.options.long.as_deref().unwrap_or(&site.options.task);
     dialog.message_bytes(format!("{}\n{}\n", message(task), abort()).as_bytes())?;
-    let talk = dialog.finish("deny")?;
+    // What it asks is not answered: the answer might come after the end, and open a run.
+    let talk = dialog.until("run_complete")?;
     if site.options.long.is_some() {
         aborted(&talk)?;
     }
