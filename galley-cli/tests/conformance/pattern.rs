@@ -19,12 +19,6 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// # Errors
-    /// Where the first difference is.
-    pub fn check(&self, pattern: &Json, actual: &Json) -> Result<(), String> {
-        self.value(pattern, actual, "")
-    }
-
     /// Lines against patterns; a pattern that is `"…"` stands for any number of lines.
     ///
     /// # Errors

@@ -144,7 +144,8 @@ impl Walker<'_> {
     }
 
     fn compare(&mut self, step: &Step, lines: &[Json]) -> Result<(), String> {
-        self.context().lines(&step.patterns()?, lines)?;
+        let printed = || lines.iter().map(|line| format!("\n    {line}")).collect::<String>();
+        self.context().lines(&step.patterns()?, lines).map_err(|why| format!("{why}{}", printed()))?;
         for (name, path) in &step.save {
             let value = Json::List(lines.to_vec());
             let value = value.at(path).ok_or_else(|| format!("there is no {path}"))?;
