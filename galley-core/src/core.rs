@@ -30,6 +30,10 @@ use tokio::sync::{OnceCell, watch};
 
 /// Live runners kept by default.
 const MAX_LIVE_RUNNERS: usize = 20;
+/// Text deltas are kept in the log for this long by default.
+const COMPACT_AFTER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Between two looks for old ones.
+const COMPACT_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How long a shutdown may take, all runners together.
 const SHUTDOWN: Duration = Duration::from_millis(2400);
 /// How long it then waits for a database that cannot be written.
@@ -53,6 +57,7 @@ pub struct CoreBuilder {
     config: Option<PathBuf>,
     runtimes: Vec<Runtime>,
     max_live_runners: usize,
+    compact_after: Duration,
     limits: Limits,
 }
 
@@ -102,6 +107,7 @@ impl Core {
             config: None,
             runtimes: Vec::new(),
             max_live_runners: MAX_LIVE_RUNNERS,
+            compact_after: COMPACT_AFTER,
             limits: Limits::default(),
         }
     }
@@ -177,6 +183,13 @@ impl CoreBuilder {
         self
     }
 
+    /// How long the log keeps the text deltas of a session's earlier runs, whose text is in its
+    /// messages; 7 days by default. Everything else is kept.
+    pub fn compact_after(mut self, age: Duration) -> Self {
+        self.compact_after = age;
+        self
+    }
+
     /// The bounds and clocks of sessions.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -228,10 +241,31 @@ impl CoreBuilder {
         // What an earlier Core left running is ended in the background, before the first runner.
         let sweeping = inner.clone();
         handle.spawn(async move { sweeping.end_predecessors().await });
+        handle.spawn(compact(Arc::downgrade(&inner), self.compact_after));
         if let Some(server) = &mut server {
             server.serve(&inner);
         }
         Ok(Core { inner, server })
+    }
+}
+
+/// Compacts the log now and then, until its Core is stopped.
+async fn compact(core: Weak<Inner>, age: Duration) {
+    loop {
+        let Some(inner) = core.upgrade() else { return };
+        let (store, stopped) = (inner.store.clone(), inner.stopped());
+        drop(inner);
+        let work = async {
+            if let Err(error) = store.compact(Timestamp::now().before(age)).await {
+                tracing::warn!(%error, "old text deltas stay in the log");
+            }
+            drop(store);
+            tokio::time::sleep(COMPACT_EVERY).await;
+        };
+        tokio::select! {
+            () = stopped => return,
+            () = work => {}
+        }
     }
 }
 

@@ -28,6 +28,12 @@ impl Timestamp {
     pub fn after(self, duration: std::time::Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
+
+    /// The time `duration` earlier.
+    #[must_use]
+    pub fn before(self, duration: std::time::Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
 }
 
 impl fmt::Display for Timestamp {

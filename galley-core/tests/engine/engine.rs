@@ -94,8 +94,13 @@ impl Engine {
 
     /// Every event of the log there is now.
     pub async fn log(&self, id: &str) -> Vec<WatchEvent> {
-        let last = self.brief(id).await.last_index.unwrap();
-        let watch = self.client.watch(id, WatchOptions { from: Some(WatchFrom::Start), stay: true, ..WatchOptions::default() });
+        self.log_from(id, 1).await
+    }
+
+    /// The same from index `first` on.
+    pub async fn log_from(&self, id: &str, first: u64) -> Vec<WatchEvent> {
+        let last = self.brief(id).await.last_index.unwrap() + 1 - first;
+        let watch = self.client.watch(id, WatchOptions { from: Some(WatchFrom::Index(first)), stay: true, ..WatchOptions::default() });
         let events = watch.filter_map(async |item| if let WatchItem::Event(event) = item.unwrap() { Some(event) } else { None });
         events.take(last as usize).collect().await
     }

@@ -8,6 +8,8 @@ mod engine;
 #[cfg(unix)]
 mod bad_input;
 #[cfg(unix)]
+mod compacting;
+#[cfg(unix)]
 mod database;
 #[cfg(unix)]
 mod feed;

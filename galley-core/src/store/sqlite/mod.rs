@@ -3,6 +3,7 @@
 mod apply;
 mod cells;
 mod checkpoint;
+mod compact;
 mod file;
 mod log_key;
 mod migrate;
@@ -18,6 +19,7 @@ use super::{
     ApprovalQuery, Change, LogChunk, MessageQuery, Page, ProjectMember, ReadStore, Rule, SearchQuery, SessionQuery, SessionSnapshot, SessionStore,
 };
 use crate::error::Error;
+use crate::time::Timestamp;
 use async_trait::async_trait;
 use galley_protocol::ipc::HistoryMessage;
 use galley_protocol::socket::{
@@ -88,6 +90,15 @@ impl SqliteStore {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let connection = file::open_writer(path)?;
         Ok(Self { reader: SqliteReader::on(path, None), writer: Writer::start(connection, path)? })
+    }
+
+    /// Removes the text deltas of runs whose messages are older than `before` from the log, but never
+    /// of a session's latest run; between commits, in the background. Returns when it is done.
+    ///
+    /// # Errors
+    /// When the database cannot be used; what is left is taken up by the next call.
+    pub async fn compact(&self, before: Timestamp) -> Result<(), Error> {
+        self.writer.compact(before.as_millis()).await
     }
 
     /// Counts the commits that held a decision (anything but log lines); changes after each.

@@ -34,7 +34,7 @@ fn oldest(db: &Connection) -> Result<Option<i64>> {
 fn remove_some(db: &Transaction<'_>) -> Result<bool> {
     let Some(session) = oldest(db)? else { return Ok(false) };
     let events = db
-        .prepare_cached("DELETE FROM event_log WHERE key IN (SELECT key FROM event_log WHERE key > ?1 AND key < ?2 LIMIT ?3)")?
+        .prepare_cached("DELETE FROM event_log WHERE key IN (SELECT key FROM event_log WHERE key >= ?1 AND key < ?2 LIMIT ?3)")?
         .execute(params![log_key::base(session), log_key::base(session + 1), ROWS])?;
     if events > 0 {
         return Ok(true);

@@ -2,6 +2,7 @@
 
 use super::apply::{self, Fault};
 use super::checkpoint::Checkpoints;
+use super::compact::Compaction;
 use super::{purge, refused, sqlite_error};
 use crate::error::Error;
 use crate::store::Change;
@@ -19,8 +20,8 @@ const MAX_GROUP: usize = 256;
 const MAX_GROUP_BYTES: usize = 4 << 20;
 /// What one commit adds to the WAL besides its bytes: the pages it touches.
 const PAGES_PER_COMMIT: usize = 4 * 4096;
-/// About what one step of a purge adds to it.
-const PURGED_PER_STEP: usize = 64 * 4096;
+/// About what one step of a purge or a compaction adds to it.
+const CHORE_PER_STEP: usize = 64 * 4096;
 /// The WAL is folded into the file, in the background, whenever about this much has been added.
 const CHECKPOINT_EVERY: usize = 4 << 20;
 /// The WAL is started over when about this much has been added; commits wait for it. Writes that
@@ -35,10 +36,18 @@ pub(super) struct Writer {
     thread: Option<JoinHandle<()>>,
 }
 
+type Done = oneshot::Sender<Result<(), Error>>;
+
+enum Request {
+    Commit(Commit),
+    /// Compact what is older than this, in milliseconds since the epoch.
+    Compact(i64, Done),
+}
+
 /// One `commit`.
-struct Request {
+struct Commit {
     changes: Vec<Change>,
-    done: oneshot::Sender<Result<(), Error>>,
+    done: Done,
 }
 
 impl Writer {
@@ -57,6 +66,7 @@ impl Writer {
             since_restart: 0,
             decisions: counter,
             to_purge,
+            compaction: None,
         };
         let thread = thread::Builder::new()
             .name("galley-db-write".to_owned())
@@ -71,10 +81,19 @@ impl Writer {
     }
 
     pub(super) async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
+        self.ask(|done| Request::Commit(Commit { changes, done })).await
+    }
+
+    /// Compacts the log between commits.
+    pub(super) async fn compact(&self, before: i64) -> Result<(), Error> {
+        self.ask(|done| Request::Compact(before, done)).await
+    }
+
+    async fn ask(&self, request: impl FnOnce(Done) -> Request) -> Result<(), Error> {
         let gone = || Error::Internal("the writer thread ended early".to_owned());
         let (done, result) = oneshot::channel();
         let requests = self.requests.as_ref().ok_or_else(gone)?;
-        requests.send(Request { changes, done }).await.map_err(|_| gone())?;
+        requests.send(request(done)).await.map_err(|_| gone())?;
         result.await.map_err(|_| gone())?
     }
 }
@@ -100,6 +119,8 @@ struct GroupCommit {
     decisions: watch::Sender<u64>,
     /// Deleted sessions have rows left.
     to_purge: bool,
+    /// The compaction under way, and who waits for it.
+    compaction: Option<(Compaction, Done)>,
 }
 
 /// How far a commit goes before it is answered.
@@ -114,43 +135,84 @@ enum Synchronous {
 impl GroupCommit {
     fn serve(mut self, mut queue: mpsc::Receiver<Request>) {
         while let Some(first) = self.next(&mut queue) {
-            let mut bytes = size(&first.changes);
-            let mut group = vec![first];
-            while group.len() < MAX_GROUP && bytes < MAX_GROUP_BYTES {
-                let Ok(next) = queue.try_recv() else { break };
-                bytes += size(&next.changes);
-                group.push(next);
+            let mut bytes = 0;
+            let mut group = Vec::new();
+            let mut next = Some(first);
+            while let Some(request) = next {
+                if let Some(commit) = self.take(request) {
+                    bytes += size(&commit.changes);
+                    group.push(commit);
+                }
+                next = (group.len() < MAX_GROUP && bytes < MAX_GROUP_BYTES).then(|| queue.try_recv().ok()).flatten();
             }
-            self.commit(group);
-            self.bound_wal(bytes + PAGES_PER_COMMIT);
-            self.purge();
+            if !group.is_empty() {
+                self.commit(group);
+                self.bound_wal(bytes + PAGES_PER_COMMIT);
+            }
+            self.chore();
         }
     }
 
-    /// The next commit. While none waits, what was deleted is purged.
+    /// The next request. While none waits, what was deleted is purged and what is old compacted.
     fn next(&mut self, queue: &mut mpsc::Receiver<Request>) -> Option<Request> {
-        while self.to_purge {
+        while self.to_purge || self.compaction.is_some() {
             match queue.try_recv() {
                 Ok(request) => return Some(request),
                 Err(mpsc::error::TryRecvError::Disconnected) => return None,
-                Err(mpsc::error::TryRecvError::Empty) => self.purge(),
+                Err(mpsc::error::TryRecvError::Empty) => self.chore(),
             }
         }
         queue.blocking_recv()
     }
 
-    /// One step of a purge, if there is something to purge.
-    fn purge(&mut self) {
-        if !self.to_purge {
+    /// The commit that is asked for; a compaction is begun between commits.
+    fn take(&mut self, request: Request) -> Option<Commit> {
+        match request {
+            Request::Commit(commit) => Some(commit),
+            Request::Compact(before, done) => {
+                match Compaction::begin(&self.connection, before) {
+                    // One that was under way is over: its caller is told that the writer dropped it.
+                    Ok(compaction) => self.compaction = Some((compaction, done)),
+                    // The caller may have stopped waiting.
+                    Err(error) => drop(done.send(Err(sqlite_error(&self.path, error)))),
+                }
+                None
+            }
+        }
+    }
+
+    /// One step of what is done in the background, if there is something to do.
+    fn chore(&mut self) {
+        if self.to_purge {
+            self.purge();
+        } else if self.compaction.is_some() {
+            self.compact();
+        } else {
             return;
         }
+        self.bound_wal(CHORE_PER_STEP);
+    }
+
+    /// One step of a purge.
+    fn purge(&mut self) {
         let step = self.set_synchronous(Synchronous::Normal).and_then(|()| purge::step(&mut self.connection));
         self.to_purge = step.unwrap_or_else(|error| {
             // What is left is invisible; the next deletion, or the next process, takes it up again.
             tracing::warn!(%error, "what was deleted could not be purged");
             false
         });
-        self.bound_wal(PURGED_PER_STEP);
+    }
+
+    /// One step of a compaction.
+    fn compact(&mut self) {
+        let ready = self.set_synchronous(Synchronous::Normal);
+        let Some((mut compaction, done)) = self.compaction.take() else { return };
+        match ready.and_then(|()| compaction.step(&mut self.connection)) {
+            Ok(true) => self.compaction = Some((compaction, done)),
+            // The caller may have stopped waiting.
+            Ok(false) => drop(done.send(Ok(()))),
+            Err(error) => drop(done.send(Err(sqlite_error(&self.path, error)))),
+        }
     }
 
     fn bound_wal(&mut self, added: usize) {
@@ -166,7 +228,7 @@ impl GroupCommit {
         }
     }
 
-    fn commit(&mut self, group: Vec<Request>) {
+    fn commit(&mut self, group: Vec<Commit>) {
         match self.transaction(&group) {
             // One request that cannot be applied must not take the others with it.
             Err(Error::Internal(_) | Error::InvalidArgs { .. }) if group.len() > 1 => {
@@ -180,7 +242,7 @@ impl GroupCommit {
         }
     }
 
-    fn transaction(&mut self, group: &[Request]) -> Result<(), Error> {
+    fn transaction(&mut self, group: &[Commit]) -> Result<(), Error> {
         let path = Arc::clone(&self.path);
         self.try_transaction(group).map_err(|fault| match fault {
             Fault::Sqlite(error) => sqlite_error(&path, error),
@@ -188,7 +250,7 @@ impl GroupCommit {
         })
     }
 
-    fn try_transaction(&mut self, group: &[Request]) -> Result<(), Fault> {
+    fn try_transaction(&mut self, group: &[Commit]) -> Result<(), Fault> {
         let decides = group.iter().flat_map(|request| &request.changes).any(Change::is_decision);
         self.set_synchronous(if decides { Synchronous::Full } else { Synchronous::Normal })?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -215,7 +277,7 @@ impl GroupCommit {
     }
 }
 
-fn answer(group: impl IntoIterator<Item = Request>, outcome: &Result<(), Error>) {
+fn answer(group: impl IntoIterator<Item = Commit>, outcome: &Result<(), Error>) {
     for request in group {
         // The caller may have stopped waiting.
         let _ = request.done.send(outcome.clone());
