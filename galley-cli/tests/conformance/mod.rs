@@ -15,6 +15,7 @@ use json::Json;
 use scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::sync::Mutex;
 use walker::Walked;
 
 const SHAPES: &str = include_str!("shapes.toml");
@@ -60,17 +61,25 @@ const SOCKET_ONLY: &[&str] = &["ping", "stream.cancel"];
 fn the_agent_api_is_as_it_is_described() {
     let shapes: BTreeMap<String, String> = toml_edit::de::from_str(SHAPES).unwrap();
     let shapes = shapes.into_iter().map(|(name, text)| (name, Json::parse(&text).unwrap())).collect();
-    let walked: Vec<(&str, Vec<Walked>)> = std::thread::scope(|scope| {
-        let walks = SCENARIOS.iter().map(|(name, text)| (*name, Scenario::read(name, text)));
-        let walks = walks.map(|(name, scenario)| (name, scope.spawn(|| walker::walk(&{ scenario }, &shapes))));
-        walks.collect::<Vec<_>>().into_iter().map(|(name, walk)| (name, walk.join().unwrap())).collect()
-    });
+    let walked = walk_all(&shapes);
     let (table, failed) = table(&walked);
     let steps: Vec<&Walked> = walked.iter().flat_map(|(_, steps)| steps).collect();
     let missing = [sections_missing(&steps), program_missing(&steps), registry_missing(&steps)].concat();
     println!("{table}");
     assert!(failed.is_empty(), "these differ:\n{failed}");
     assert!(missing.is_empty(), "no step walks:\n{}", missing.join("\n"));
+}
+
+/// Walks the scenarios, as many at once as there are processors: Core has deadlines to keep, too.
+fn walk_all(shapes: &BTreeMap<String, Json>) -> Vec<(&'static str, Vec<Walked>)> {
+    let left = Mutex::new(SCENARIOS.iter());
+    let next = || left.lock().unwrap().next();
+    let worker = || std::iter::from_fn(next).map(|(name, text)| (*name, walker::walk(&Scenario::read(name, text), shapes))).collect::<Vec<_>>();
+    let workers = std::thread::available_parallelism().map_or(1, |processors| processors.get());
+    std::thread::scope(|scope| {
+        let walks: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+        walks.into_iter().flat_map(|walk| walk.join().unwrap()).collect()
+    })
 }
 
 /// What was walked, and what of it differs.

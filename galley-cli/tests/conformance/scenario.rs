@@ -27,7 +27,7 @@ pub struct Step {
     pub spec: Option<String>,
     /// A command line, without the program's name.
     pub run: Option<String>,
-    /// The name under which the command line goes on in the background.
+    /// The name under which the command line goes on in the background, once it has printed a line.
     pub background: Option<String>,
     /// The command line in the background that is waited for.
     pub finish: Option<String>,

@@ -6,9 +6,9 @@ use super::scenario::{CoreStep, Scenario, Step};
 use crate::home::{Done, Home};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::process::Child;
+use std::process::{Child, ChildStdout, Command};
 use std::time::{Duration, Instant};
 
 /// How long a step that is done until it is right may take.
@@ -27,11 +27,36 @@ pub struct Walked {
     pub outcome: Result<(), String>,
 }
 
+/// A stream that goes on beside the steps. It is under way: its first frame has come.
+struct Background {
+    child: Child,
+    first: String,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Background {
+    fn open(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        stdout.read_line(&mut first).unwrap();
+        Self { child, first, stdout }
+    }
+
+    fn finish(mut self) -> Done {
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        let mut done = Done::from(self.child.wait_with_output().unwrap());
+        done.stdout = self.first + &rest;
+        done
+    }
+}
+
 struct Walker<'a> {
     home: Home,
     shapes: &'a BTreeMap<String, Json>,
     saved: BTreeMap<String, String>,
-    background: BTreeMap<String, Child>,
+    background: BTreeMap<String, Background>,
 }
 
 /// Takes all steps; those after a failed one may fail because of it.
@@ -48,9 +73,9 @@ pub fn walk(scenario: &Scenario, shapes: &BTreeMap<String, Json>) -> Vec<Walked>
         walker.home.serve();
     }
     let walked = scenario.step.iter().map(|step| walker.step(step)).collect();
-    for mut child in walker.background.into_values() {
-        child.kill().ok();
-        child.wait().ok();
+    for mut background in std::mem::take(&mut walker.background).into_values() {
+        background.child.kill().ok();
+        background.child.wait().ok();
     }
     walked
 }
@@ -86,17 +111,17 @@ impl Walker<'_> {
             let words: Vec<&str> = walked.words.iter().map(String::as_str).collect();
             match &step.background {
                 Some(name) => {
-                    let child = self.home.command(&words).spawn().unwrap();
-                    self.background.insert(name.clone(), child);
+                    let background = Background::open(self.home.command(&words));
+                    self.background.insert(name.clone(), background);
                 }
                 None => walked.outcome = self.judge(step, &self.home.galley(&words)),
             }
         } else if let Some(name) = &step.finish {
-            let child = self.background.remove(name).unwrap_or_else(|| panic!("nothing called {name} goes on"));
+            let background = self.background.remove(name).unwrap_or_else(|| panic!("nothing called {name} goes on"));
             if step.interrupt {
-                kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+                kill_process(Pid::from_raw(background.child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
             }
-            walked.outcome = self.judge(step, &Done::from(child.wait_with_output().unwrap()));
+            walked.outcome = self.judge(step, &background.finish());
         } else if let Some(requests) = &step.socket {
             let requests: Vec<String> = requests.iter().map(|request| self.context().fill(request)).collect();
             walked.requests = requests.iter().filter_map(|line| Json::parse(line).ok()?.at("command").map(ToString::to_string)).collect();
@@ -144,7 +169,8 @@ impl Walker<'_> {
     }
 
     fn compare(&mut self, step: &Step, lines: &[Json]) -> Result<(), String> {
-        self.context().lines(&step.patterns()?, lines)?;
+        let printed = || lines.iter().map(|line| format!("\n    {line}")).collect::<String>();
+        self.context().lines(&step.patterns()?, lines).map_err(|why| format!("{why}{}", printed()))?;
         for (name, path) in &step.save {
             let value = Json::List(lines.to_vec());
             let value = value.at(path).ok_or_else(|| format!("there is no {path}"))?;
