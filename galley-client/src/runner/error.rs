@@ -10,7 +10,10 @@ use std::error::Error;
 /// retryable.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct AgentError {
+pub struct AgentError(Box<Report>);
+
+#[derive(Debug, Clone)]
+struct Report {
     message: String,
     category: Category,
     severity: Severity,
@@ -23,7 +26,14 @@ impl AgentError {
     /// An error of the agent, its model or its tools: category `runtime`, severity `error`, worth
     /// another try.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), category: Category::Runtime, severity: Severity::Error, retryable: true, hint: None, context: None }
+        Self(Box::new(Report {
+            message: message.into(),
+            category: Category::Runtime,
+            severity: Severity::Error,
+            retryable: true,
+            hint: None,
+            context: None,
+        }))
     }
 
     /// A request that is fine in itself and cannot be met now, or by this agent.
@@ -32,46 +42,52 @@ impl AgentError {
     }
 
     /// With another category: `business` never makes a run a failed one.
-    pub fn category(self, category: Category) -> Self {
-        Self { category, ..self }
+    pub fn category(mut self, category: Category) -> Self {
+        self.0.category = category;
+        self
     }
 
     /// With another severity.
-    pub fn severity(self, severity: Severity) -> Self {
-        Self { severity, ..self }
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.0.severity = severity;
+        self
     }
 
     /// Whether trying again may help.
-    pub fn retryable(self, retryable: bool) -> Self {
-        Self { retryable, ..self }
+    pub fn retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = retryable;
+        self
     }
 
     /// What the user can do: `check_llm_config`, `network` or `quota_exceeded`.
-    pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
     }
 
     /// What was being done.
-    pub fn context(self, context: impl Into<String>) -> Self {
-        Self { context: Some(context.into()), ..self }
+    pub fn context(mut self, context: impl Into<String>) -> Self {
+        self.0.context = Some(context.into());
+        self
     }
 
     /// The error's words.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// The event, with `context` unless the error has its own.
     pub(super) fn event(self, context: &str) -> ErrorEvent {
-        let words = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let report = *self.0;
+        let words = report.message.split_whitespace().collect::<Vec<_>>().join(" ");
         ErrorEvent {
             session_id: None,
             message: if words.is_empty() { "unknown error".to_owned() } else { clip(&words, ERROR_MESSAGE) },
-            category: self.category,
-            severity: self.severity,
-            retryable: self.retryable,
-            hint: self.hint,
-            context: Some(self.context.unwrap_or_else(|| context.to_owned())),
+            category: report.category,
+            severity: report.severity,
+            retryable: report.retryable,
+            hint: report.hint,
+            context: Some(report.context.unwrap_or_else(|| context.to_owned())),
             traceback: None,
             source: None,
             exit_code: None,

@@ -101,13 +101,11 @@ impl<'a> Dialog<'a> {
 
     /// The next event. A line that is none is noted and passed over.
     pub(super) fn event(&mut self, waiting_for: &str) -> Result<Value, Fault> {
-        let deadline = Instant::now() + self.site.options.limit;
-        loop {
-            match self.next(deadline.saturating_duration_since(Instant::now())) {
-                Next::Event(event) => return Ok(event),
-                Next::Nothing => return Err(Fault::failed(format!("no {waiting_for} within {:?}", self.site.options.limit))),
-                Next::End => return Err(Fault::failed(format!("the runner's output ended before {waiting_for}"))),
-            }
+        let limit = self.site.options.limit;
+        match self.next(limit) {
+            Next::Event(event) => Ok(event),
+            Next::Nothing => Err(Fault::failed(format!("no {waiting_for} within {limit:?}"))),
+            Next::End => Err(Fault::failed(format!("the runner's output ended before {waiting_for}"))),
         }
     }
 

@@ -142,7 +142,7 @@ mod tests {
         let start = json!({ "kind": "turn_start", "turnIndex": 1 });
         let complete = json!({ "kind": "run_complete" });
         let progress = json!({ "kind": "turn_progress" });
-        assert_eq!(complaints(&[start.clone()]), ["`ready` comes first"]);
+        assert_eq!(complaints(std::slice::from_ref(&start)), ["`ready` comes first"]);
         assert_eq!(complaints(&[ready.clone(), ready.clone()]), ["`ready` comes once"]);
         assert_eq!(complaints(&[ready.clone(), progress.clone()]), ["text belongs to an open step"]);
         assert_eq!(complaints(&[ready.clone(), json!({ "kind": "turn_start", "turnIndex": 2 })]), ["steps are counted from 1"]);
