@@ -11,7 +11,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { AgentError, run } from "../bindings/node/runner/index.mjs";
 
-/** @type {import("../bindings/node/runner/index").Agent} */
+/**
+ * @param {import("../bindings/node/runner/index.mjs").Task} task
+ * @param {import("../bindings/node/runner/index.mjs").Context} ctx
+ */
 async function* words(task, ctx) {
   const path = task.text.trim();
   const text = await ctx.tool("file_read", { path }, async (call) => {

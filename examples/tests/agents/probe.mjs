@@ -4,7 +4,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AgentError, run } from "../../../bindings/node/runner/index.mjs";
 
-/** @type {import("../../../bindings/node/runner/index").Agent} */
+/**
+ * @param {import("../../../bindings/node/runner/index.mjs").Task} task
+ * @param {import("../../../bindings/node/runner/index.mjs").Context} ctx
+ */
 async function probe(task, ctx) {
   switch (task.text.trim()) {
     case "approval": {

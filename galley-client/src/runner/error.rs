@@ -78,16 +78,16 @@ impl AgentError {
 
     /// The event, with `context` unless the error has its own.
     pub(super) fn event(self, context: &str) -> ErrorEvent {
-        let Report { message, category, severity, retryable, hint, context: own } = *self.0;
-        let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let report = *self.0;
+        let words = report.message.split_whitespace().collect::<Vec<_>>().join(" ");
         ErrorEvent {
             session_id: None,
             message: if words.is_empty() { "unknown error".to_owned() } else { clip(&words, ERROR_MESSAGE) },
-            category,
-            severity,
-            retryable,
-            hint,
-            context: Some(own.unwrap_or_else(|| context.to_owned())),
+            category: report.category,
+            severity: report.severity,
+            retryable: report.retryable,
+            hint: report.hint,
+            context: Some(report.context.unwrap_or_else(|| context.to_owned())),
             traceback: None,
             source: None,
             exit_code: None,

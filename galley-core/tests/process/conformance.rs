@@ -34,7 +34,7 @@ impl Launcher for Shells<'_> {
 
 struct Shell {
     runtime: Handle,
-    /// Until its input is closed for good.
+    /// Until it is dropped.
     runner: Option<Runner>,
     ended: Option<Ended>,
     mark: String,

@@ -101,9 +101,10 @@ impl<'a> Dialog<'a> {
 
     /// The next event. A line that is none is noted and passed over.
     pub(super) fn event(&mut self, waiting_for: &str) -> Result<Value, Fault> {
-        match self.next(self.site.options.limit) {
+        let limit = self.site.options.limit;
+        match self.next(limit) {
             Next::Event(event) => Ok(event),
-            Next::Nothing => Err(Fault::failed(format!("no {waiting_for} within {:?}", self.site.options.limit))),
+            Next::Nothing => Err(Fault::failed(format!("no {waiting_for} within {limit:?}"))),
             Next::End => Err(Fault::failed(format!("the runner's output ended before {waiting_for}"))),
         }
     }

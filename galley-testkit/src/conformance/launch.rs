@@ -38,7 +38,7 @@ pub trait Connection {
     /// The next line, if there is one within `limit`.
     fn read(&mut self, limit: Duration) -> Received;
 
-    /// Closes the runner's input.
+    /// Closes the runner's input. A runner that is no program is ended by force.
     fn close_input(&mut self);
 
     /// Waits for the runner's end, for `limit` at most.

@@ -5,7 +5,7 @@
  * Reads `words`; `--name value` and `--name=value` are the same.
  * @param {readonly string[]} words
  * @param {string} sessionId used when no argument names one
- * @returns {import("../index").Arguments}
+ * @returns {import("../index.cjs").Arguments}
  * @throws {Error} what is missing or wrong
  */
 function readArguments(words, sessionId) {

@@ -1,7 +1,7 @@
 "use strict";
 /** What Galley tells a runner (IPC protocol §5), read strictly where it matters and tolerant elsewhere. */
 
-/** @typedef {import("../index").HistoryMessage} HistoryMessage */
+/** @typedef {import("../index.cjs").HistoryMessage} HistoryMessage */
 
 /**
  * @typedef {{ kind: "user_message", text: string, images: string[] }

@@ -5,7 +5,7 @@ const { errorFields } = require("./errors.cjs");
 
 /**
  * @param {import("./run.cjs").Run} run
- * @returns {import("../index").Context}
+ * @returns {import("../index.cjs").Context}
  */
 function contextOf(run) {
   const { session } = run;

@@ -3,7 +3,7 @@
 
 const { ERROR_MESSAGE, clip } = require("./wire.cjs");
 
-/** @typedef {import("../index").ErrorDetails} ErrorDetails */
+/** @typedef {import("../index.cjs").ErrorDetails} ErrorDetails */
 
 class AgentError extends Error {
   /**

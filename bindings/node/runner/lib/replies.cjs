@@ -2,7 +2,7 @@
 /** What an agent may return besides text. */
 
 class Outcome {
-  /** @param {import("../index").OutcomeFields} [fields] */
+  /** @param {import("../index.cjs").OutcomeFields} [fields] */
   constructor(fields = {}) {
     this.fields = fields;
   }

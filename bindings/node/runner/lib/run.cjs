@@ -6,18 +6,18 @@ const { Aborted, errorFields } = require("./errors.cjs");
 const { Outcome, Question } = require("./replies.cjs");
 const { RESULT_PREVIEW, argsPreview, asText, clip } = require("./wire.cjs");
 
-/** @typedef {import("../index").Task} Task */
+/** @typedef {import("../index.cjs").Task} Task */
 /** @typedef {{ reply: unknown } | { error: unknown } | "aborted"} End */
 /** @typedef {{ id: string, tool: string, args: Record<string, unknown>, started: number }} Call */
 
 /**
  * What outlives a run.
  * @typedef {object} Session
- * @property {import("../index").Arguments} arguments
+ * @property {import("../index.cjs").Arguments} arguments
  * @property {import("./approvals.cjs").Approvals} approvals
  * @property {import("./stdio.cjs").EventWriter} writer
- * @property {readonly import("../index").HistoryMessage[]} history
- * @property {import("../index").Model | undefined} model
+ * @property {readonly import("../index.cjs").HistoryMessage[]} history
+ * @property {import("../index.cjs").Model | undefined} model
  */
 
 /** One run. What it writes it writes in one turn of the event loop, so that nothing follows its end. */
@@ -160,7 +160,7 @@ class Run {
    * @template T
    * @param {string} tool
    * @param {Record<string, unknown>} args
-   * @param {(call: import("../index").ToolCall) => Promise<T> | T} work
+   * @param {(call: import("../index.cjs").ToolCall) => Promise<T> | T} work
    */
   async tool(tool, args, work) {
     const call = newCall(tool, args);
@@ -189,7 +189,7 @@ class Run {
   /**
    * @param {string} tool
    * @param {Record<string, unknown>} args
-   * @param {{ risk?: import("../index").Risk, reason?: string }} why
+   * @param {{ risk?: import("../index.cjs").Risk, reason?: string }} why
    */
   async approve(tool, args, why) {
     this.check();

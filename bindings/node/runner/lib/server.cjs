@@ -21,12 +21,12 @@ const STOP_GRACE = 400;
 /** Side questions answered at the same time. */
 const SIDE_QUESTIONS = 4;
 
-/** @typedef {import("../index").Task} Task */
-/** @typedef {import("../index").Model} Model */
+/** @typedef {import("../index.cjs").Task} Task */
+/** @typedef {import("../index.cjs").Model} Model */
 
 /**
- * @param {import("../index").Agent} agent
- * @param {import("../index").Options} [options]
+ * @param {import("../index.cjs").Agent} agent
+ * @param {import("../index.cjs").Options} [options]
  * @returns {Promise<never>}
  */
 async function run(agent, options = {}) {
@@ -60,9 +60,9 @@ class Server {
   #aside = 0;
 
   /**
-   * @param {import("../index").Agent} agent
-   * @param {import("../index").Options} options
-   * @param {import("../index").Arguments} args
+   * @param {import("../index.cjs").Agent} agent
+   * @param {import("../index.cjs").Options} options
+   * @param {import("../index.cjs").Arguments} args
    * @param {EventWriter} writer
    */
   constructor(agent, options, args, writer) {
@@ -304,7 +304,7 @@ class Server {
 
 /**
  * What the agent replies, once what it yields is streamed. A stop is thrown inside it, where it yielded.
- * @param {ReturnType<import("../index").Agent>} result
+ * @param {ReturnType<import("../index.cjs").Agent>} result
  * @param {Run} run
  * @returns {Promise<unknown>}
  */

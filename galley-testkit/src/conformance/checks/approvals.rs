@@ -51,9 +51,14 @@ pub(super) fn deny(site: &Site<'_>) -> Result<(), Fault> {
 
 pub(super) fn always(site: &Site<'_>) -> Result<(), Fault> {
     let (mut dialog, task) = start(site)?;
-    let tool = asked(&dialog.run(task, "always_allow_project")?)?["toolName"].clone();
+    let talk = dialog.run(task, "always_allow_project")?;
+    let tool = &asked(&talk)?["toolName"];
+    let denied = talk.of("tool_call_end").any(|end| end["status"] == "denied");
+    expect(!denied, || format!("{tool} was always allowed and reported as denied"))?;
+    // As Galley does, for runners that keep no rules of their own.
+    dialog.send(&json!({ "kind": "set_approval_rules", "alwaysAllowGlobal": [], "alwaysAllowProject": [tool] }))?;
     let again = dialog.run(task, "deny")?;
-    let asked_again = again.of("tool_call_pending").any(|pending| pending["toolName"] == tool);
+    let asked_again = again.of("tool_call_pending").any(|pending| pending["toolName"] == *tool);
     expect(!asked_again, || format!("{tool} is always allowed and was asked about again"))
 }
 

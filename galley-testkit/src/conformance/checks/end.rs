@@ -31,10 +31,13 @@ pub(super) fn shutdown_busy(site: &Site<'_>) -> Result<(), Fault> {
     dialog.hold()?;
     dialog.send(&json!({ "kind": "shutdown" }))?;
     // It may wait for its run; Galley does not wait for ever.
-    if dialog.connection.ended(PATIENCE).is_none() {
+    let waits = dialog.connection.ended(PATIENCE).is_none();
+    if waits {
         dialog.connection.close_input();
     }
-    clean(dialog.end()?.0)
+    let (ended, _) = dialog.end()?;
+    // Where there is no input to end, closing it is the use of force.
+    if waits && !site.launcher.is_program() { Ok(()) } else { clean(ended) }
 }
 
 pub(super) fn tail(site: &Site<'_>) -> Result<(), Fault> {

@@ -1,0 +1,3 @@
+/** Write an agent for Galley as a function; see `run`. */
+
+export * from "./index.cjs";
