@@ -18,7 +18,8 @@ const USAGE: &str = "\
 Usage: cargo xtask <task>
 
 Tasks:
-  test                run every check the repository must pass, stopping at the first that fails
+  test [STEP…]        run every check the repository must pass, stopping at the first that fails;
+                      or those that are named, which may be bridge, python and node too
   generate [--check]  write the generated files, or only check that they are up to date
   bench [NAME…] [--quick]
                       measure Galley against its floors; a quick run measures a tenth";
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
 fn run(args: &[&str]) -> anyhow::Result<()> {
     match args {
         ["test"] => test::run(),
+        ["test", names @ ..] => test::run_named(names),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["bench", rest @ ..] => bench::run(rest),

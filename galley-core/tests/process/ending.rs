@@ -110,7 +110,8 @@ async fn many_runners_end_together_in_time() {
     });
     futures::future::join_all(ends).await;
     bench.manager.kill_all().await;
-    assert!(started.elapsed() < Duration::from_millis(2500), "{:?}", started.elapsed());
+    // One after the other they would take ten seconds.
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
     assert_eq!(bench.manager.count(), 0);
 }
 

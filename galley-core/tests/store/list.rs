@@ -1,7 +1,7 @@
 //! Lists: order, pages, filters, and rows of a newer program.
 
 use crate::support::*;
-use galley_core::{Error, MessageQuery, ReadStore, RuntimeFilter, SessionQuery, SessionStore, SqliteStore};
+use galley_core::{Error, MessageQuery, MessageRow, ReadStore, RuntimeFilter, SessionQuery, SessionStore, SqliteStore};
 use galley_protocol::socket::{Archived, RuntimeKind, SessionBrief, SessionStatus};
 use rusqlite::Connection;
 
@@ -117,7 +117,8 @@ async fn a_session_of_forty_thousand_messages_is_read_from_its_end() {
     let store = place.open();
     store.commit(vec![put(session("s")), put(session("other"))]).await.unwrap();
     for start in (0..40_000).step_by(4000) {
-        store.commit((start..start + 4000).map(|n| insert(agent("s", &format!("m{n}"), "text"))).collect()).await.unwrap();
+        let said = |n| insert(MessageRow { run: Some(n as u64 + 1), ..agent("s", &format!("m{n}"), "text") });
+        store.commit((start..start + 4000).map(said).collect()).await.unwrap();
     }
     store.commit(vec![insert(user("other", "x", "text"))]).await.unwrap();
     let read = async |query: MessageQuery| store.messages(&query).await.unwrap().into_iter().map(|row| row.id).collect::<Vec<_>>();
