@@ -66,8 +66,12 @@ export interface ApprovalModeResult {
 export interface ApprovalModeSet {
   /** The mode. */
   mode: ApprovalMode;
+  /** Why. */
+  reason?: string | null;
   /** One session; absent for the app default. */
   sessionId?: string | null;
+  /** Who asks: a supervisor's label. */
+  supervisor?: string | null;
 }
 
 export type ApprovalOutcome = "allowed" | "denied" | "cancelled" | UnknownWord;
@@ -301,7 +305,7 @@ export interface DispatchResult {
   dispatch: Dispatch;
 }
 
-export type EndReason = "subprocess_exited" | "subprocess_error" | "not_live" | "cancelled" | "archived" | "deleted" | "core_shutdown" | "completed" | "timeout" | "session_error" | "session_cancelled" | "core_unavailable" | "project_idle" | "all_live_sessions_ended" | "no_live_sessions" | UnknownWord;
+export type EndReason = "subprocess_exited" | "subprocess_error" | "not_live" | "cancelled" | "archived" | "deleted" | "moved" | "core_shutdown" | "completed" | "timeout" | "session_error" | "session_cancelled" | "core_unavailable" | "project_idle" | "all_live_sessions_ended" | "no_live_sessions" | UnknownWord;
 
 /** An error as the command line prints it: the tag, the message, and the message again under `detail`, where the Agent API's examples have it. */
 export interface ErrorBody {
@@ -631,7 +635,7 @@ export type LlmDispatch = "dispatched" | "persisted_only" | "deferred" | Unknown
 
 /** Lists the models of a runtime, as its last `ready` had them; none before the first. */
 export interface LlmList {
-  /** A runtime, by name; `current` by default. */
+  /** `current`, `managed` or `external` (all of that kind), `all`, or a runtime's name; `current` by default. */
   runtime?: string | null;
 }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from . import types
 from ._answers import Page, WaitOutcome
 from .types import (
+    Any,
     Approval,
     ApprovalMode,
     ApprovalModeResult,
@@ -28,6 +29,7 @@ from .types import (
     LlmRow,
     LlmSetResult,
     MessageBrief,
+    ModelSettings,
     NewSession,
     Pong,
     ProjectBrief,
@@ -411,10 +413,12 @@ class AsyncApprovals:
         self,
         mode: ApprovalMode,
         *,
+        reason: str | None = None,
         session_id: str | None = None,
+        supervisor: str | None = None,
     ) -> ApprovalModeResult:
         """Sets how approvals are handled: for one session, or the app default."""
-        return await self._client.ask("approval.mode", ApprovalModeResult.read, {"mode": mode, "sessionId": session_id})
+        return await self._client.ask("approval.mode", ApprovalModeResult.read, {"mode": mode, "reason": reason, "sessionId": session_id, "supervisor": supervisor})
 
     async def respond(
         self,
@@ -570,12 +574,18 @@ class AsyncRuntimes:
         name: str,
         *,
         backend: Backend | None = None,
+        check: bool | None = None,
         command: str | None = None,
+        env: Mapping[str, str] | None = None,
         ga_path: str | None = None,
+        key_file: str | None = None,
+        python: str | None = None,
         replace: bool | None = None,
     ) -> RuntimeBrief:
-        """Adds a runtime to the configuration."""
-        return await self._client.ask("runtime.add", RuntimeBrief.read, {"backend": backend, "command": command, "gaPath": ga_path, "name": name, "replace": replace})
+        """Adds a runtime to the configuration. A GenericAgent is checked first: its folder, interpreter,
+        packages, key file, and a real start; nothing is written when a check fails.
+        """
+        return await self._client.ask("runtime.add", RuntimeBrief.read, {"backend": backend, "check": check, "command": command, "env": env, "gaPath": ga_path, "keyFile": key_file, "name": name, "python": python, "replace": replace})
 
     async def check(
         self,
@@ -583,6 +593,18 @@ class AsyncRuntimes:
     ) -> RuntimeCheckResult:
         """Starts a runtime for real, waits until it is ready, and stops it."""
         return await self._client.ask("runtime.check", RuntimeCheckResult.read, {"name": name})
+
+    def install(
+        self,
+        name: str,
+        *,
+        model: ModelSettings | None = None,
+        python: str | None = None,
+    ) -> Any:
+        """Installs a GenericAgent into Galley's data directory, in a virtual environment of its own, and
+        configures it as a runtime. What is there already is brought up to date.
+        """
+        return self._client.ask("runtime.install", Any.read, {"model": model, "name": name, "python": python})
 
     async def list(self) -> Page[RuntimeBrief]:
         """Lists the runtimes."""

@@ -10,7 +10,9 @@ ARGUMENTS: dict[str, dict[str, tuple[str, tuple[type, ...]]]] = {
     },
     "approval.mode": {
         "mode": ("mode", (str,)),
+        "reason": ("reason", (str,)),
         "sessionId": ("session_id", (str,)),
+        "supervisor": ("supervisor", (str,)),
     },
     "approval.respond": {
         "decision": ("decision", (str,)),
@@ -89,13 +91,22 @@ ARGUMENTS: dict[str, dict[str, tuple[str, tuple[type, ...]]]] = {
     },
     "runtime.add": {
         "backend": ("backend", (str,)),
+        "check": ("check", (bool,)),
         "command": ("command", (str,)),
+        "env": ("env", (str,)),
         "gaPath": ("ga_path", (str,)),
+        "keyFile": ("key_file", (str,)),
         "name": ("name", (str,)),
+        "python": ("python", (str,)),
         "replace": ("replace", (bool,)),
     },
     "runtime.check": {
         "name": ("name", (str,)),
+    },
+    "runtime.install": {
+        "model": ("model", (str,)),
+        "name": ("name", (str,)),
+        "python": ("python", (str,)),
     },
     "runtime.list": {
     },

@@ -34,7 +34,7 @@ ApprovalState: TypeAlias = Literal["pending", "answered", "allowed", "denied", "
 ApprovalStateFilter: TypeAlias = Literal["pending", "all"] | str
 ArchiveIfBusy: TypeAlias = Literal["stop", "reject"] | str
 Archived: TypeAlias = Literal["active", "archived", "all"] | str
-Backend: TypeAlias = Literal["shell", "process"] | str
+Backend: TypeAlias = Literal["shell", "process", "genericagent"] | str
 Decision: TypeAlias = Literal["allow_once", "deny", "always_allow_project", "always_allow_global"] | str
 Dispatch: TypeAlias = Literal["dispatched", "queued", "persisted_only"] | str
 EndReason: TypeAlias = (
@@ -45,6 +45,7 @@ EndReason: TypeAlias = (
         "cancelled",
         "archived",
         "deleted",
+        "moved",
         "core_shutdown",
         "completed",
         "timeout",
@@ -76,6 +77,7 @@ MessageState: TypeAlias = (
     ]
     | str
 )
+ModelKind: TypeAlias = Literal["openai", "anthropic"] | str
 QueueAction: TypeAlias = Literal["remove", "jump", "edit"] | str
 RiskLevel: TypeAlias = Literal["low", "medium", "high"] | str
 RuntimeKind: TypeAlias = Literal["managed", "external"] | str
@@ -591,6 +593,33 @@ class MessageAttachment:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How a model is reached. The key is written to a file that only its owner can read, and nowhere else."""
+
+    api_key: str
+    """The key."""
+    base_url: str
+    """Where it is."""
+    kind: ModelKind
+    """The provider's wire."""
+    model: str
+    """The model's name."""
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+    """All of it as Core wrote it, fields of newer versions included."""
+
+    @classmethod
+    def read(cls, raw: Mapping[str, Any]) -> ModelSettings:
+        """From JSON."""
+        return cls(
+            raw["apiKey"],
+            raw["baseUrl"],
+            raw["kind"],
+            raw["model"],
+            raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class NewSession:
     """A session that was created."""
 
@@ -917,8 +946,12 @@ class RuntimeBrief:
     """The program and its arguments, for `process`."""
     ga_path: str | None
     """The agent's folder, when it has one."""
+    key_file: str | None
+    """The file with its models' settings that was named for it."""
     problem: str | None
     """Why it cannot be used, when it cannot."""
+    python: str | None
+    """The interpreter that was named for it."""
     raw: Mapping[str, Any] = field(repr=False, compare=False)
     """All of it as Core wrote it, fields of newer versions included."""
 
@@ -933,7 +966,9 @@ class RuntimeBrief:
             raw["runtimeKind"],
             _maybe(tuple, raw.get("command")),
             raw.get("gaPath"),
+            raw.get("keyFile"),
             raw.get("problem"),
+            raw.get("python"),
             raw,
         )
 
