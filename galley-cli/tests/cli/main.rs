@@ -9,4 +9,5 @@ mod engine;
 mod errors;
 mod home;
 mod run;
+mod soak;
 mod streams;
