@@ -145,10 +145,15 @@ impl<'a> Dialog<'a> {
 
     /// Everything up to the first event of `kind`, which is the last returned.
     pub(super) fn until(&mut self, kind: &str) -> Result<Talk, Fault> {
+        self.until_any(&[kind], &format!("`{kind}`"))
+    }
+
+    /// Everything up to the first event of one of `kinds`, which is the last returned.
+    pub(super) fn until_any(&mut self, kinds: &[&str], waiting_for: &str) -> Result<Talk, Fault> {
         let mut talk = Talk::default();
         loop {
-            let event = self.event(&format!("`{kind}`"))?;
-            let found = event["kind"] == kind;
+            let event = self.event(waiting_for)?;
+            let found = event["kind"].as_str().is_some_and(|kind| kinds.contains(&kind));
             talk.events.push(event);
             if found {
                 return Ok(talk);
@@ -156,8 +161,14 @@ impl<'a> Dialog<'a> {
         }
     }
 
-    /// Everything the runner says until it has handled all it was sent: it must refuse a model that
-    /// does not exist (IPC protocol §5.8), and does it last.
+    /// Everything up to the `error` that refuses `what`.
+    pub(super) fn refusal(&mut self, what: &str) -> Result<Talk, Fault> {
+        self.until_any(&["error"], &format!("`error` that refuses {what}"))
+    }
+
+    /// Everything the runner says until it refuses a model that does not exist, as it must (IPC
+    /// protocol §5.8). What it does at once is done by then; an answer that takes it longer may come
+    /// later.
     pub(super) fn fence(&mut self) -> Result<Talk, Fault> {
         self.send(&json!({ "kind": "set_llm", "llmIndex": 999_999 }))?;
         let mut talk = Talk::default();

@@ -29,9 +29,7 @@ pub(super) fn late_history(site: &Site<'_>) -> Result<(), Fault> {
     let mut dialog = Dialog::start(site)?;
     dialog.run(&site.options.task, "allow_once")?;
     dialog.send(&conversation())?;
-    let talk = dialog.fence()?;
-    let answered = talk.has("error") || talk.has("history_loaded");
-    expect(answered, || "it was answered neither by `history_loaded` nor by an `error`".to_owned())?;
+    dialog.until_any(&["error", "history_loaded"], "`history_loaded` or `error`")?;
     dialog.run(&site.options.task, "allow_once").map(drop)
 }
 
@@ -94,8 +92,7 @@ pub(super) fn others(site: &Site<'_>) -> Result<(), Fault> {
     }
     for (command, answer) in wanted {
         dialog.send(&command)?;
-        let talk = dialog.fence()?;
-        expect(talk.has(answer) || talk.has("error"), || format!("{} was answered neither by `{answer}` nor by an `error`", command["kind"]))?;
+        dialog.until_any(&[answer, "error"], &format!("`{answer}` or `error` that answers {}", command["kind"]))?;
     }
     Ok(())
 }
