@@ -161,6 +161,11 @@ impl<'a> Dialog<'a> {
         }
     }
 
+    /// Everything up to the `error` that refuses `what`.
+    pub(super) fn refusal(&mut self, what: &str) -> Result<Talk, Fault> {
+        self.until_any(&["error"], &format!("`error` that refuses {what}"))
+    }
+
     /// Everything the runner says until it refuses a model that does not exist, as it must (IPC
     /// protocol §5.8). What it does at once is done by then; an answer that takes it longer may come
     /// later.

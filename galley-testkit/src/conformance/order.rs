@@ -96,6 +96,9 @@ impl Order {
                 self.check(known || waited, "a tool call that started ends once", event);
             }
             "run_complete" => {
+                // Only a run that was stopped before may end without a beginning.
+                let begun = run.step > 0 || event["exitReason"]["result"] == "ABORTED";
+                self.check(begun, "a run begins before it ends", event);
                 self.check(run.calls.is_empty(), "tool calls end before their run", event);
                 return;
             }
@@ -146,7 +149,9 @@ mod tests {
         assert_eq!(complaints(&[ready.clone(), ready.clone()]), ["`ready` comes once"]);
         assert_eq!(complaints(&[ready.clone(), progress.clone()]), ["text belongs to an open step"]);
         assert_eq!(complaints(&[ready.clone(), json!({ "kind": "turn_start", "turnIndex": 2 })]), ["steps are counted from 1"]);
-        assert_eq!(complaints(&[ready.clone(), complete.clone(), complete.clone()]), ["nothing of a run comes outside of one"]);
+        assert_eq!(complaints(&[ready.clone(), complete.clone()]), ["a run begins before it ends"]);
+        let twice = [ready.clone(), start.clone(), complete.clone(), complete.clone()];
+        assert_eq!(complaints(&twice)[0], "nothing of a run comes outside of one");
         assert_eq!(complaints(&[ready, start, complete, progress])[0], "nothing of a run comes outside of one");
     }
 }

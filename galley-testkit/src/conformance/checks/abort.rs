@@ -64,9 +64,10 @@ pub(super) fn approval(site: &Site<'_>) -> Result<(), Fault> {
     dialog.send(&abort())?;
     aborted(&dialog.until("run_complete")?)?;
     dialog.decide(&pending, "allow_once")?;
+    let late = dialog.refusal("the late answer")?;
     let after = goes_on(&mut dialog, site)?;
-    expect(after.has("error"), || "the late answer was not refused by an `error`".to_owned())?;
-    expect(!after.has("tool_call_start"), || "the late answer ran the tool".to_owned())
+    let ran = late.has("tool_call_start") || after.has("tool_call_start");
+    expect(!ran, || "the late answer ran the tool".to_owned())
 }
 
 pub(super) fn question(site: &Site<'_>) -> Result<(), Fault> {

@@ -96,8 +96,8 @@ pub(super) fn bad_answer(site: &Site<'_>) -> Result<(), Fault> {
     }
     for (pending, decision) in wrong {
         dialog.decide(&pending, decision)?;
-        let talk = dialog.fence()?;
-        expect(talk.has("error"), || format!("the answer {decision:?} about {} was not refused by an `error`", pending["approvalId"]))?;
+        let mut talk = dialog.refusal(&format!("the answer {decision:?} about {}", pending["approvalId"]))?;
+        talk.events.extend(dialog.fence()?.events);
         let moved = ["tool_call_start", "tool_call_end", "run_complete"].into_iter().any(|kind| talk.has(kind));
         expect(!moved, || format!("the answer {decision:?} about {} was taken for one", pending["approvalId"]))?;
     }

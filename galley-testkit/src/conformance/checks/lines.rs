@@ -1,6 +1,6 @@
 //! Lines that are not as they should be.
 
-use crate::conformance::dialog::{Dialog, Talk, message};
+use crate::conformance::dialog::{Dialog, message};
 use crate::conformance::{Fault, Site, expect};
 use galley_protocol::framing::MAX_LINE;
 use serde_json::json;
@@ -10,9 +10,10 @@ fn start<'a>(site: &'a Site<'a>) -> Result<Dialog<'a>, Fault> {
     Dialog::start(site)
 }
 
-/// `error` answers all of `lines`, and the runner is still good for a run.
-fn refused(site: &Site<'_>, dialog: &mut Dialog<'_>, talk: &Talk, what: &str) -> Result<(), Fault> {
-    expect(talk.has("error"), || format!("{what} was not answered by an `error`"))?;
+/// `what`, which was just sent, is refused, and the runner is still good for a run.
+fn refused(site: &Site<'_>, dialog: &mut Dialog<'_>, what: &str) -> Result<(), Fault> {
+    let mut talk = dialog.refusal(what)?;
+    talk.events.extend(dialog.fence()?.events);
     expect(!talk.has("turn_start"), || format!("{what} opened a run"))?;
     dialog.run(&site.options.task, "allow_once").map(drop)
 }
@@ -20,8 +21,7 @@ fn refused(site: &Site<'_>, dialog: &mut Dialog<'_>, talk: &Talk, what: &str) ->
 pub(super) fn unknown(site: &Site<'_>) -> Result<(), Fault> {
     let mut dialog = start(site)?;
     dialog.send(&json!({ "kind": "conformance_unknown", "level": 1.5, "list": [null] }))?;
-    let talk = dialog.fence()?;
-    refused(site, &mut dialog, &talk, "a command nobody knows")
+    refused(site, &mut dialog, "a command nobody knows")
 }
 
 pub(super) fn malformed(site: &Site<'_>) -> Result<(), Fault> {
@@ -38,8 +38,7 @@ pub(super) fn malformed(site: &Site<'_>) -> Result<(), Fault> {
     ];
     for line in lines {
         dialog.send_bytes(format!("{line}\n").as_bytes())?;
-        let talk = dialog.fence()?;
-        refused(site, &mut dialog, &talk, &format!("the line {:?}", &line[..line.len().min(40)]))?;
+        refused(site, &mut dialog, &format!("the line {:?}", &line[..line.len().min(40)]))?;
     }
     Ok(())
 }
@@ -56,8 +55,7 @@ pub(super) fn tolerated(site: &Site<'_>) -> Result<(), Fault> {
 pub(super) fn too_long(site: &Site<'_>) -> Result<(), Fault> {
     let mut dialog = start(site)?;
     dialog.send(&message(&"x".repeat(MAX_LINE + 1)))?;
-    let talk = dialog.fence()?;
-    refused(site, &mut dialog, &talk, "a line over 16 MiB")
+    refused(site, &mut dialog, "a line over 16 MiB")
 }
 
 pub(super) fn not_utf8(site: &Site<'_>) -> Result<(), Fault> {
