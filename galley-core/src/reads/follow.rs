@@ -4,6 +4,7 @@
 use crate::cursor::{Cursor, Ready};
 use crate::error::Error;
 use crate::frame;
+use crate::session::not_found;
 use crate::store::{LogChunk, ReadStore};
 use galley_protocol::socket::{EndReason, FollowFrame, SCHEMA_VERSION, SessionFollow, SessionStatus, Transcript, WaitPhase};
 use serde_json::json;
@@ -32,7 +33,7 @@ impl FollowStream {
     /// [`Error::NotFound`], or what the store says.
     pub async fn start(store: Arc<dyn ReadStore>, args: SessionFollow, request_id: Option<String>, mut cursor: Cursor) -> Result<Self, Error> {
         let transcript = store.transcript(&args.session_id, args.tail).await?;
-        let transcript = transcript.ok_or_else(|| Error::NotFound(format!("session {} not found", args.session_id)))?;
+        let transcript = transcript.ok_or_else(|| not_found(&args.session_id))?;
         cursor.move_to(transcript.session.last_index.unwrap_or(0) + 1);
         let archived = transcript.session.status == SessionStatus::Archived;
         let initial = Some(snapshot(request_id.clone(), WaitPhase::Initial, transcript));

@@ -23,6 +23,7 @@ pub async fn find(store: &dyn ReadStore, id: &str) -> Result<ProjectBrief, Error
     store.project(id).await?.ok_or_else(|| not_found(id))
 }
 
-fn not_found(id: &str) -> Error {
+/// There is no such project.
+pub fn not_found(id: &str) -> Error {
     Error::NotFound(format!("project {id} not found"))
 }

@@ -2,6 +2,7 @@
 
 use super::changes::Changes;
 use super::follow::EventFrames;
+use super::project;
 use crate::cursor::{Cursor, Ready};
 use crate::error::Error;
 use crate::frame;
@@ -94,7 +95,7 @@ impl ProjectStream {
     ) -> Result<Self, Error> {
         let newest = store.newest_session().await?;
         let found = store.project_transcripts(&args.project_id, args.tail, args.all.unwrap_or(false)).await?;
-        let transcripts = found.ok_or_else(|| Error::NotFound(format!("project {} not found", args.project_id)))?;
+        let transcripts = found.ok_or_else(|| project::not_found(&args.project_id))?;
         let members = transcripts.sessions.iter().map(|one| {
             let member = Member { next: one.session.last_index.unwrap_or(0) + 1, live: None, busy: false, leaves: None };
             (one.session.id.clone(), member)

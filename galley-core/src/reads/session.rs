@@ -2,6 +2,7 @@
 
 use super::ReadContext;
 use crate::error::Error;
+use crate::session::not_found;
 use crate::store::{MessageQuery, ReadStore};
 use galley_protocol::socket::{MessageBrief, QueueItem, SessionBrief, SessionBriefGet, SessionQueue, SessionShow};
 
@@ -32,7 +33,7 @@ pub(super) async fn queue(context: &dyn ReadContext, args: SessionQueue) -> Resu
 
 /// The session, or `not_found`.
 pub async fn find(store: &dyn ReadStore, session_id: &str) -> Result<SessionBrief, Error> {
-    store.session(session_id).await?.ok_or_else(|| Error::NotFound(format!("session {session_id} not found")))
+    store.session(session_id).await?.ok_or_else(|| not_found(session_id))
 }
 
 /// A message of the session, or `not_found`.

@@ -177,5 +177,5 @@ impl Sessions {
 
 /// There is no such session.
 pub fn not_found(id: &str) -> Error {
-    Error::NotFound(format!("session {id} does not exist"))
+    Error::NotFound(format!("session {id} not found"))
 }
