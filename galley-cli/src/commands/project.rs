@@ -11,7 +11,7 @@ use std::path::Path;
 #[derive(Debug, Subcommand)]
 pub enum ProjectCommand {
     /// Create a project
-    #[command(after_help = "Example:\n  galley project create \"Billing\" --root-path=/work/billing --enable-workspace")]
+    #[command(after_help = "Example:\n  galley project create \"Billing\" --root-path=/home/mira/billing --enable-workspace")]
     Create(CreateArgs),
     /// List projects: pinned first, then the latest first
     #[command(after_help = "Example:\n  galley project list")]
