@@ -254,7 +254,7 @@ impl Step {
             "slow_history" => Self::Set(Setting::SlowHistory(arguments.duration("DURATION")?)),
             "refuse_history" => Self::Set(Setting::RefuseHistory),
             "warn_history" => Self::Set(Setting::WarnHistory),
-            _ => return Err(arguments.problem("it is listed but not implemented")),
+            _ => return Err(arguments.problem("the table has it, and nothing here reads it")),
         })
     }
 }
