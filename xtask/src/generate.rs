@@ -21,8 +21,9 @@ fn files() -> anyhow::Result<Vec<Generated>> {
     Ok(files)
 }
 
-/// Writes every generated file.
+/// Writes every generated file, and what the Python package is built with beside them.
 pub fn write() -> anyhow::Result<()> {
+    python::bring_runner()?;
     for Generated { path, text } in files()? {
         let file = root().join(&path);
         if let Some(folder) = file.parent() {

@@ -28,29 +28,27 @@ pub fn modules() -> anyhow::Result<Vec<(String, String)>> {
         ("_resources", resources::resources(&schema, resources::Style::Blocking)),
         ("_aresources", resources::resources(&schema, resources::Style::Asyncio)),
     ];
-    let mut modules: Vec<_> = generated.into_iter().map(|(name, text)| (format!("{PACKAGE}/{name}.py"), text)).collect();
-    modules.extend(runner()?);
-    Ok(modules)
+    Ok(generated.into_iter().map(|(name, text)| (format!("{PACKAGE}/{name}.py"), text)).collect())
 }
 
 /// Where the package is.
 const PACKAGE: &str = "bindings/python/python/galley";
 
-/// `galley.runner`: a copy of what Core carries within it.
-fn runner() -> anyhow::Result<Vec<(String, String)>> {
-    let folder = root().join("galley-core/python/galley/runner");
-    let mut files = Vec::new();
-    if folder.is_dir() {
-        for file in fs::read_dir(folder)? {
-            let path = file?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_file() {
-                files.push((format!("{PACKAGE}/runner/{name}"), fs::read_to_string(&path)?));
-            }
+/// Brings `galley.runner` into the package, from where Core carries it: the package cannot be built
+/// from a link to it, and the repository has it once.
+pub fn bring_runner() -> anyhow::Result<()> {
+    let (from, to) = (root().join("galley-core/python/galley/runner"), root().join(PACKAGE).join("runner"));
+    if to.exists() {
+        fs::remove_dir_all(&to)?;
+    }
+    fs::create_dir_all(&to)?;
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        if file.file_type()?.is_file() {
+            fs::copy(file.path(), to.join(file.file_name()))?;
         }
     }
-    files.sort();
-    Ok(files)
+    Ok(())
 }
 
 /// The schema's document, read by what Python needs of it.

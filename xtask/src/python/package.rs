@@ -13,6 +13,7 @@ const TOOLS: [&str; 6] = ["maturin>=1.9.4,<2", "pytest>=8", "mypy>=1.15", "pyrig
 
 /// Builds the wheel into an environment below `target`, then runs every check of the package.
 pub fn test() -> anyhow::Result<()> {
+    super::bring_runner()?;
     let package = root().join("bindings/python");
     let environment = root().join("target/python/venv");
     let (bin, suffix) = if cfg!(windows) { ("Scripts", ".exe") } else { ("bin", "") };

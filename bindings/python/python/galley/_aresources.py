@@ -226,9 +226,9 @@ class AsyncSession:
         tail: int | None = None,
     ) -> AsyncFrameStream[FollowFrame]:
         """Streams a session from a snapshot to a snapshot (§5.5c): its row and messages, every event of its
-        runner from then on, and its row and messages again when the runner is gone. Without a live runner the
-        second snapshot follows at once. No event is missing between the snapshot and the first event, and
-        none is in both.
+        runner from then on, and its row and messages again when the runner is gone. Where there was nothing
+        to follow, the first snapshot is the only one. No event is missing between the snapshot and the first
+        event, and none is in both.
         """
         return self._client.frames("session.follow", types.read_follow_frame, {"sessionId": self.id, "tail": tail})
 
